@@ -12,7 +12,7 @@ if (isOlder(process.version.slice(1), required)) {
   process.exit(1)
 }
 
-// Read now: its syntax is newer.
+// Required only now, because its syntax is newer.
 const { missingOf } = require('../packages/service/project/compiler.cjs')
 
 const missing = missingOf(`${__dirname}/..`)

@@ -1,5 +1,5 @@
-// Loaded into the subjects of Node (`node --import`): counts the bytes and the promises that requests
-// allocate, while the bench asks for it through the channel between the processes. Idle otherwise.
+// Preloaded into the subjects that run on Node (`node --import`). On a message from the bench, counts the
+// bytes and promises that requests allocate. Idle otherwise.
 
 import { GCProfiler, promiseHooks } from 'node:v8'
 
@@ -10,9 +10,9 @@ process.on('message', ({ start }) => {
   if (start !== undefined) stop = counters[start]()
   process.send?.(start === undefined ? stop() : 0)
 })
-process.channel?.unref() // or it would keep the process from ending
+process.channel?.unref() // otherwise it would keep the process alive
 
-// What was added between garbage collections, as V8 counts it before and after each.
+// Adds up the heap's growth between garbage collections. V8 reports its size before and after each.
 function countBytes() {
   const began = process.memoryUsage().heapUsed
   const profiler = new GCProfiler()

@@ -1,5 +1,6 @@
-// What the requests of each load allocate, in the subjects of Node: bytes and promises. Counted once they are
-// warm, since optimized code allocates less, and apart from the rates, since counting costs time.
+// Counts the bytes and promises that requests of each load allocate, in the subjects that run on Node. Counts
+// when they are warm, because optimized code allocates less; and apart from the rates, because counting takes
+// time.
 
 import { formatDecimal, table } from './report.js'
 import { type Cell, defaultConnections, type Environment, generateServedLoad } from './runner.js'
@@ -7,7 +8,7 @@ import type { Allocated } from './subjects.js'
 
 const countMs = 500
 
-/** A table of the subjects under their loads. */
+/** Returns a table of the subjects under their loads. */
 export async function allocationsTable(environment: Environment, cells: readonly Cell[]): Promise<string> {
   const counted = cells.filter(({ subject }) => subject.count !== undefined)
   const loads = [...new Set(counted.map(({ load }) => load))]

@@ -1,5 +1,5 @@
-// Callers who connect at once, as a balancer that moves them has it, beside others who are busy: how long the
-// last of them waits, and whether the busy ones do.
+// Measures callers who all connect at once, as when a load balancer moves them, while others are busy: how
+// long the last of them waits, and how much the busy callers are delayed.
 
 import { once } from 'node:events'
 import path from 'node:path'
@@ -18,7 +18,9 @@ const newCallers = 500
 const burstMs = 1_500
 
 interface Burst {
-  /** The waits of the new callers, and the latencies of the busy ones meanwhile. */
+  /**
+   * Percentiles of the new callers' waits, and the latency of the busy callers meanwhile, in milliseconds.
+   */
   readonly p50: number
   readonly p99: number
   readonly last: number
@@ -26,7 +28,7 @@ interface Burst {
   readonly busyRate: number
 }
 
-/** A table of the subjects, which are warm, in interleaved rounds. */
+/** Measures warm subjects in interleaved rounds, and returns a table. */
 export async function arrivalsTable(
   environment: Environment,
   running: readonly RunningSubject[],
@@ -72,14 +74,14 @@ async function burst(
   return { p50, p99, last: waits.max / 1000, busyP99: served.percentile(99) / 1000, busyRate }
 }
 
-/** Connects as many callers at once as there are requests. Rejects if one loses its connection. */
+/** Connects a caller per request, all at once. Rejects if one loses its connection. */
 export async function callAtOnce(port: number, requests: readonly string[]): Promise<readonly Call[]> {
   const worker = new Worker(callersFile, { workerData: { port, requests } })
   const [calls] = await once(worker, 'message')
   return calls
 }
 
-/** How long a caller waited for the first byte of its response. */
+/** A call, with the time until the first byte of its response. */
 export interface Call {
   readonly ms: number
   readonly status: number

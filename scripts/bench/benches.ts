@@ -17,10 +17,10 @@ import { spreadOf } from './statistics.js'
 import { buildSubjects, type Subject, service, startSubject } from './subjects.js'
 
 export interface Bench {
-  /** Base name of its result files. */
+  /** The base name of its result files. */
   readonly name: string
   readonly title: string
-  /** Rows of the table of animals. */
+  /** The number of animals in the table. */
   readonly rows: number
   run(environment: Environment): Promise<Results>
 }
@@ -93,9 +93,8 @@ const growthRows = 10_000_000
 const growthSchedule: Schedule = { rounds: 5, slices: 1, sliceMs: 2_000 }
 
 /**
- * Measures lists at several depths of a large table: with keyset pagination, all of them should cost the
- * same. Also on a server of Debian's packages, if one is installed: it has JIT, which makes plans of large
- * tables slow.
+ * Measures lists at several depths of a large table: with keyset pagination, all should cost the same. If a
+ * server of Debian's packages is installed, measures that too: its JIT makes plans for large tables slow.
  */
 export const growth: Bench = {
   name: 'growth',
@@ -156,7 +155,9 @@ export function sustain(minutes: number): Bench {
 
 const starts = 5
 
-/** Measures the time from process start to the first response, with an embedded and an external database. */
+/**
+ * Measures the time from process start to the first response, with an embedded and with an external database.
+ */
 export const start: Bench = {
   name: 'start',
   title: 'Start',
@@ -189,7 +190,7 @@ const overloadFactor = 4
 // Below and above WORK_MAX, the number of requests that the service handles at a time.
 const connectionCounts = [1_000, 8_000]
 
-/** Offers four times the service's capacity, and measures served and refused requests, and the recovery. */
+/** Offers four times the service's capacity. Measures served and refused requests, and the recovery. */
 export const overload: Bench = {
   name: 'overload',
   title: 'Overload',

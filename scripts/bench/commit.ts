@@ -1,4 +1,4 @@
-// A commit of the repository, built to be compared with.
+// Builds a commit of the repository for a comparison.
 
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -9,9 +9,9 @@ import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
 const execute = promisify(execFile)
 
 /**
- * Checks a commit out in a folder of its own, builds its service, and removes the folder afterwards.
+ * Checks out a commit in a temporary folder, builds its service, and removes the folder after `work`.
  * @param ref a commit, a branch or a tag
- * @throws {OperatorError} if there is no such commit, or it does not build, with what failed
+ * @throws {OperatorError} with the reason, if there is no such commit or it does not build
  */
 export function withCommit<Result>(
   repository: string,
@@ -27,7 +27,8 @@ export function withCommit<Result>(
       await run(root, interruption, 'npm', 'run', '--silent', 'build:server')
       return await work(root)
     } finally {
-      // Also when interrupted: git would list it until it is pruned.
+      // Without the signal: this must also run after an interruption, or git would list the worktree until it
+      // is pruned.
       await run(repository, undefined, 'git', 'worktree', 'remove', '--force', root)
     }
   })

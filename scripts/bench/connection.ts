@@ -1,10 +1,10 @@
-// One HTTP/1.1 connection of the load generator. It writes ready-made requests, and finds only the end of
-// responses: on two cores it competes with what it measures, and a full HTTP client costs several times as
-// much CPU.
+// One HTTP/1.1 connection of the load generator. It writes ready-made requests, and of a response it looks
+// only for the end. A full HTTP client takes several times as much CPU, and on two cores it competes with the
+// subject.
 
 import net from 'node:net'
 
-// All sockets read into one buffer, since the bytes are consumed or copied before the callback returns.
+// All sockets read into one buffer, because the bytes are consumed or copied before the callback returns.
 const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024)
 const empty = Buffer.alloc(0)
 const headEnd = Buffer.from('\r\n\r\n')
@@ -40,7 +40,7 @@ export class Connection {
       socket.once('close', () => {
         const lost = new Error(`connection lost on port ${this.port}`)
         reject(lost)
-        if (this.#socket !== socket) return // the next one is open
+        if (this.#socket !== socket) return // another one is open already
         this.#socket = undefined
         this.#pending?.reject(lost)
       })
@@ -66,13 +66,13 @@ export class Connection {
     const response = wholeResponse(received)
     this.#unread = response === undefined ? Buffer.from(received) : empty
     if (response === undefined) return
-    // The next request would meet the close, which may be late.
+    // The server will close the connection, perhaps late: the next request must not use it.
     if (response.closes) this.#socket = undefined
     this.#pending?.resolve(response.status)
   }
 }
 
-// Undefined while it is incomplete.
+// Returns undefined while the response is incomplete.
 function wholeResponse(response: Buffer): { readonly status: number; readonly closes: boolean } | undefined {
   const end = response.indexOf(headEnd)
   if (end < 0) return undefined

@@ -1,5 +1,5 @@
-// The database of a benchmark: on an embedded server in a temporary directory, or on the server of
-// --database-url. It is created for the run, migrated, filled, and has API keys with unlimited quotas.
+// Creates the database of a benchmark, on an embedded server in a temporary directory or on the server of
+// --database-url. It is migrated and filled, and has API keys with unlimited quotas.
 
 import { randomBytes } from 'node:crypto'
 import { createApiKey, hashApiKey } from 'contract-service/internal/auth/api-key'
@@ -17,9 +17,12 @@ import { nameOf, parentOf } from '../faults/processes.js'
 import type { Target } from './loads.js'
 
 export interface BenchDatabase extends Target {
-  /** Connection settings for the subjects: DATABASE_URL, and libpq variables for what it cannot express. */
+  /**
+   * Connection settings for the subjects: DATABASE_URL, and libpq variables for settings that it cannot
+   * express.
+   */
   readonly env: Readonly<Record<string, string>>
-  /** Of PostgreSQL, and whether it has JIT. */
+  /** The version of PostgreSQL, and if it has JIT. */
   readonly version: string
   /** The server's main process, if it runs on this machine. */
   readonly serverPid: number | undefined
@@ -31,8 +34,8 @@ const quotaMax = 2 ** 31 - 1
 const keyCount = 16
 
 /**
- * Creates a database with so many animals: a quarter of them of each status, a quarter without one.
- * @param interruption cancels it and removes the database
+ * Creates a database with so many animals: a quarter for each status, and a quarter without status.
+ * @param interruption cancels the creation, and removes the database
  */
 export async function startDatabase(
   url: string | undefined,
@@ -142,7 +145,8 @@ async function fill(sql: RootSql, rows: number): Promise<void> {
   await sql`checkpoint`
 }
 
-// Backends are children of the server's main process. The name is checked: the pid may be another machine's.
+// Returns the pid of the server's main process, the parent of its backends. Checks the process's name,
+// because on a remote server the pid means nothing here.
 function serverOf(backend: number | undefined): number | undefined {
   const parent = backend === undefined ? undefined : parentOf(backend)
   return parent !== undefined && nameOf(parent).startsWith('postgres') ? parent : undefined

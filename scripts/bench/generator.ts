@@ -1,5 +1,5 @@
-// The load generator: closed-loop (each connection sends the next request after the response) or open-loop
-// (at a constant rate, independent of responses). Requests are not pipelined.
+// The load generator. Closed-loop: each connection sends its next request after the response. Open-loop:
+// requests are sent at a constant rate, independent of responses. Requests are not pipelined.
 
 import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,30 +9,31 @@ export interface Job {
   readonly port: number
   readonly connections: number
   readonly durationMs: number
-  /** Returns the next request as sent. */
+  /** Returns the next request, ready to be sent. */
   nextRequest(): string
-  /** Requests per second, open-loop. Undefined: closed-loop. */
+  /** Requests per second of an open loop. Undefined for a closed loop. */
   readonly rate?: number
   /** Aborts the job. */
   readonly interruption: AbortSignal
 }
 
-/** The outcomes. Latencies are in microseconds, from the sending of a request to the end of its response. */
+/** The outcomes. Latencies are in microseconds, from sending a request to the end of its response. */
 export interface LoadResult {
   readonly durationMs: number
-  /** 2xx. */
+  /** Latencies of responses with 2xx. */
   readonly served: RecordableHistogram
-  /** 503. */
+  /** Latencies of responses with 503. */
   readonly refused: RecordableHistogram
   /** Counts of other outcomes, by status or error message. */
   readonly others: Readonly<Record<string, number>>
-  /** All responses, including those before and after the measured time. */
+  /** The number of all responses, including those outside the measured time. */
   readonly total: number
 }
 
 // How long to wait for outstanding responses at the end.
 const drainMs = 2_000
-// A closed-loop job measures from then on, when the last job's connections are closed and its own accepted.
+// A closed-loop job starts to measure after this time: the server has then closed the last job's connections,
+// and accepted this job's.
 const leadInMs = 50
 const tickMs = 1
 const latencyMaxUs = 60_000_000
@@ -43,8 +44,9 @@ export function createLatencies(): RecordableHistogram {
 }
 
 /**
- * Runs a job, and resolves after its duration and the outstanding responses. Closed-loop, it measures
- * responses between the lead-in and the end; open-loop, all requests. Rejects if interrupted.
+ * Runs a job; resolves when its time is over and outstanding responses have arrived. A closed-loop job
+ * measures responses between the lead-in and the end; an open-loop job measures all requests. Rejects if
+ * interrupted.
  */
 export async function generateLoad(job: Job): Promise<LoadResult> {
   const connections = Array.from({ length: job.connections }, () => new Connection(job.port))
@@ -96,7 +98,7 @@ class Run {
     return () => Promise.all(loops)
   }
 
-  // A request that is due while every connection is busy is not sent.
+  // If every connection is busy when a request is due, skips the request.
   #startOpenLoop(connections: readonly Connection[], rate: number): () => Promise<unknown> {
     const idle = [...connections]
     const pending = new Set<Promise<unknown>>()

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { byId, type PageAfter, statuses } from './pages.js'
 
-/** A subject or a load, as named in flags and in the tables. */
+/** A subject or a load, as named in flags and tables. */
 export interface Titled {
   readonly name: string
   readonly title: string
@@ -12,9 +12,9 @@ export interface Titled {
 export interface Load extends Titled {
   /** Only subjects with this feature are measured. */
   readonly needs?: Feature
-  /** Returns a function that returns the next request. */
+  /** Returns a function whose every call returns the next request. */
   requests(target: Target): () => string
-  /** Whether its requests are for pages of lists. */
+  /** True if its requests are for pages of lists. */
   readonly isPaged?: true
   /** The pgbench script. */
   readonly statement?: string
@@ -26,11 +26,11 @@ export type Feature = 'api-keys' | 'idempotency-keys'
 /** The database that requests are made for. */
 export interface Target {
   readonly key: string
-  /** Several API keys; the first is `key`. */
+  /** Several API keys, beginning with `key`. */
   readonly keys: readonly string[]
-  /** Number of animals; their ids are 1 to `rows`. */
+  /** The number of animals; their ids are 1 to `rows`. */
   readonly rows: number
-  /** How the subject writes its pages; by default as this contract has it. */
+  /** Returns the path of a subject's page. Default: as in this contract. */
   readonly pageAfter?: PageAfter
 }
 
@@ -113,7 +113,7 @@ export const creations: readonly Load[] = [create, createKeyed]
 const depthPages = 1_000
 const pageSize = 20
 
-/** Lists of different pages from a depth on, of all animals or of one status. */
+/** A load of lists that begin at or after a depth, of all animals or of one status. */
 export function listFromDepth(depth: number, status: string | undefined): Load {
   return {
     name: `list-${status ?? 'all'}-${depth}`,
@@ -125,7 +125,7 @@ export function listFromDepth(depth: number, status: string | undefined): Load {
   }
 }
 
-// Ids spread over the table, each far from the one before.
+// Ids spread over the table, each far from its predecessor.
 function ids(rows: number): number[] {
   return Array.from({ length: variants }, (_, i) => Math.floor((rows / variants) * ((i * 2_347) % variants)))
 }

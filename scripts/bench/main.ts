@@ -109,7 +109,7 @@ function readFlags(args: readonly string[]) {
 
 type Flags = ReturnType<typeof readFlags>
 
-// What the service is compared with.
+// Runs `work` with the subjects to compare with.
 function withOthers(
   { only, against }: Flags,
   interruption: AbortSignal,
@@ -149,7 +149,7 @@ function namesOf(all: readonly Titled[]): string {
   return all.map(({ name }) => name).join(', ')
 }
 
-// One round takes half a minute.
+// At least one round, which takes half a minute.
 function minutesOf(text: string): number {
   const minutes = Number(text)
   if (minutes >= 0.5) return minutes
@@ -188,7 +188,8 @@ function machine({ version }: BenchDatabase): string {
   ].join(' ')
 }
 
-// Ratios of two machines can be compared only by what their memory is like.
+// Shown because the speed of memory affects ratios: those of two machines are comparable only if it is
+// similar.
 function memorySpeed(): string {
   const times = probedMegabytes.map((megabytes) => {
     return `${Math.round(randomReadNs(megabytes))} ns within ${megabytes} MB`

@@ -1,16 +1,17 @@
-// What the memory of the machine is like: how long a read takes whose address is known only when the one
-// before it has come. Requests walk objects in the same way, so the ratios of two machines differ by it.
+// Measures memory latency: the time of a read whose address the previous read has returned. Requests walk
+// objects in the same way, so this latency affects the ratios between subjects.
 
 const bytesPerLine = 64
 const linksPerLine = bytesPerLine / Int32Array.BYTES_PER_ELEMENT
 const reads = 2 ** 19
 const rounds = 6
 
-/** What the bench reads within: what the processor's caches hold, and what they do not. */
+/** The sizes within which the bench reads: one that fits the processor's caches, and one that does not. */
 export const probedMegabytes: readonly number[] = [8, 512]
 
 /**
- * The time of one random read within so many MB (a power of two), in nanoseconds: the best of some rounds.
+ * Returns the time of one random read within so many MB (a power of two), in nanoseconds: the best of some
+ * rounds.
  */
 export function randomReadNs(megabytes: number): number {
   const links = cycle((megabytes * 2 ** 20) / bytesPerLine)
@@ -22,12 +23,12 @@ export function randomReadNs(megabytes: number): number {
     const { user, system } = process.cpuUsage(began)
     best = Math.min(best, ((user + system) / reads) * 1_000)
   }
-  return best + index * 0 // V8 must not leave out the reads
+  return best + index * 0 // uses the index, so that V8 cannot drop the reads
 }
 
 /**
- * One cycle through all lines in no order, each with the index of the next. `lines` is a power of two: then
- * this linear congruence has its full period (Hull and Dobell).
+ * Returns one cycle through all lines in random order: each line has the index of the next. `lines` must be a
+ * power of two, so that this linear congruence has its full period (Hull and Dobell).
  */
 export function cycle(lines: number): Int32Array {
   const links = new Int32Array(lines * linksPerLine)

@@ -1,6 +1,6 @@
-// A thread of callers who connect at once, apart from the generator of the other load. Each sends a request
-// when it is connected. Reports how long each waited, in milliseconds, from its call of `connect` to the
-// first byte of the response.
+// A thread of callers who all connect at once, separate from the generator of the other load. Each sends a
+// request when it is connected. Reports the wait of each in milliseconds, from `connect` to the first byte of
+// the response.
 
 import net from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'

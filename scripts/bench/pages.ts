@@ -1,21 +1,22 @@
-// Where the pages of a subject are. Clients follow links; to the middle of a table that takes too long, so
-// the bench makes them, with the id behind which a page begins. A service of another contract, such as one
-// whose pages have cursors, is asked: its links are followed once, in the largest steps, and kept.
+// Finds the pages of a subject. Clients follow links, but that takes too long to the middle of a table: the
+// bench makes the paths itself, with the id after which a page begins. A service of another contract, for
+// instance with cursors, cannot be addressed that way: the bench follows its links once, in the largest
+// steps, and keeps them.
 
 import { OperatorError } from 'contract-service/internal/lib/operator-error'
 
-/** The path of the page of 20 behind an id, of all animals or of one status. */
+/** Returns the path of the page of 20 after an id, of all animals or of one status. */
 export type PageAfter = (id: number, status: string | undefined) => string
 
 export const statuses: readonly string[] = ['available', 'pending', 'sold']
 const pageSizeMax = 100
 
-/** With the ids themselves, as this contract and the baselines have it. */
+/** Puts the id itself into the path, as in this contract and in the baselines. */
 export const byId: PageAfter = (id, status) =>
   `/v1/pets?${new URLSearchParams({ ...(status && { status }), after: String(id) })}`
 
 /**
- * How a subject writes its pages.
+ * Finds out how a subject addresses its pages.
  * @throws {OperatorError} if it does not respond with pages
  */
 export async function pagesOf(
@@ -53,7 +54,7 @@ interface Link {
   readonly path: string
 }
 
-// Each link of a list, with the id behind which its page begins.
+// Returns each link of a list, with the id after which its page begins.
 async function walk(ask: (path: string) => Promise<Page>, status: string | undefined): Promise<Link[]> {
   const query = new URLSearchParams({ limit: String(pageSizeMax), ...(status && { status }) })
   const links: Link[] = []
@@ -67,7 +68,7 @@ async function walk(ask: (path: string) => Promise<Page>, status: string | undef
   return links
 }
 
-// Of the last page that begins at the id or before it, or of the first.
+// Returns the path of the last page that begins at or before the id; otherwise of the first page.
 function pathBehind(links: readonly Link[], id: number): string {
   let [from, to] = [0, links.length]
   while (to - from > 1) {

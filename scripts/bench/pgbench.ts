@@ -7,13 +7,13 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Whether pgbench is in PATH. */
+/** True if pgbench is in PATH. */
 export const hasPgbench: boolean = spawnSync('pgbench', ['--version']).error === undefined
 
 // A common pool size.
 const clients = 10
 
-/** Name and title in the tables. */
+/** Its name and title in the tables. */
 export const pgbench = { name: 'pgbench', title: `pgbench, ${clients} clients: the database alone` }
 
 export interface Script {
@@ -24,7 +24,7 @@ export interface Script {
   readonly durationMs: number
 }
 
-/** Runs a statement, prepared, for the duration (rounded to seconds). */
+/** Runs a prepared statement for the duration, rounded to seconds. */
 export async function runPgbench(
   { name, statement, rows, durationMs }: Script,
   env: Readonly<Record<string, string>>,

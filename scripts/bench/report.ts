@@ -12,7 +12,10 @@ export interface Comparison {
   readonly loads: readonly Titled[]
 }
 
-/** Tables of each subject under each load, and of the ratios of the first subject to the others. */
+/**
+ * Returns a table of the subjects for each load, and one of the ratios between the first subject and the
+ * others.
+ */
 export function comparisonTables(comparison: Comparison): string {
   const { measurements, subjects, loads } = comparison
   return [
@@ -55,7 +58,7 @@ function ratioTable(comparison: Comparison): string {
   return table(['to', ...compared.map(({ title }) => title)], rows)
 }
 
-// The ratios of the first subject's rate to a baseline's, round by round.
+// Returns the ratio of the first subject's rate to a baseline's, round by round.
 function ratios({ measurements, subjects }: Comparison, baseline: string, load: string): Spread | undefined {
   const ratesOf = (name: string | undefined) =>
     measurements.filter((each) => each.load === load && each.subject === name)
@@ -77,7 +80,7 @@ function ratioText(spread: Spread | undefined, goal: number): string {
 /** Column headings for `rateCells`. */
 export const rateColumns = ['requests/s', 'p50 ms', 'p99 ms']
 
-/** Cells with the median rate and latencies. */
+/** Returns cells with the median rate and latencies. */
 export function rateCells(measurements: readonly Measurement[]): string[] {
   const latencies = (['p50', 'p99'] as const).map((figure) =>
     formatDecimal(medianOf(measurements, figure), 1),
@@ -91,7 +94,7 @@ function medianOf(measurements: readonly Measurement[], figure: Figure): number 
   return spreadOf(measurements.map((each) => each[figure])).median
 }
 
-/** A Markdown table; all columns but the first are numeric. */
+/** Returns a Markdown table; all columns but the first are numeric. */
 export function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
   const rule = columns.map((_, i) => (i === 0 ? '---' : '--:')).join('|')
   const [head, ...lines] = [columns, ...rows].map((cells) => `| ${cells.join(' | ')} |`)

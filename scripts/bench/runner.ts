@@ -1,5 +1,6 @@
-// Measures subjects under loads in interleaved rounds. In a round, each measurement is the sum of slices in
-// turn with the other subjects', so that noise affects all alike. Ratios compare measurements of a round.
+// Measures subjects under loads in interleaved rounds. In a round, each measurement is the sum of slices that
+// alternate with those of other subjects, so that noise affects all alike. Ratios compare measurements of a
+// round.
 
 import path from 'node:path'
 import { cpuSeconds, mainThreadSeconds, residentBytes } from '../faults/processes.js'
@@ -10,7 +11,7 @@ import { byId, pagesOf } from './pages.js'
 import { hasPgbench, pgbench, runPgbench } from './pgbench.js'
 import { type RunningSubject, type Subject, startSubject } from './subjects.js'
 
-/** What a benchmark runs with. */
+/** The surroundings of a benchmark. */
 export interface Environment {
   readonly database: BenchDatabase
   /** A temporary folder for logs and pgbench scripts. */
@@ -24,15 +25,15 @@ export interface Environment {
 export interface Plan extends Schedule {
   readonly subjects: readonly Subject[]
   readonly loads: readonly Load[]
-  /** Whether to measure the database alone too, if pgbench is installed. */
+  /** True to measure the database alone, too, if pgbench is installed. */
   readonly withPgbench?: boolean
-  /** What to do at the end with the subjects, which are warm. */
+  /** Called at the end with the subjects, which are warm then. */
   readonly afterwards?: (cells: readonly Cell[]) => Promise<void>
 }
 
 export interface Schedule {
   readonly rounds: number
-  /** Slices of a measurement. */
+  /** The number of slices in a measurement. */
   readonly slices: number
   readonly sliceMs: number
 }
@@ -54,15 +55,16 @@ export interface Measurement {
   readonly residentMiB: number
 }
 
-/** Connections of a load, unless stated otherwise. */
+/** The number of connections of a load, unless stated otherwise. */
 export const defaultConnections = 64
 /**
- * The requests of each load after which a subject is warm. Counted, not timed: until then V8's other threads
- * take up to a third of its processor time, and the subject with the most code would be the coldest.
+ * A subject is warm after so many requests of each load. Warm-up is counted, not timed: V8's other threads
+ * use up to a third of the subject's CPU until then, so after a fixed time the subject with the most code
+ * would be coldest.
  */
 export const warmUpRequests = 20_000
 const warmUpSliceMs = 500
-// A new load makes V8 optimize again what it has optimized for the loads before.
+// For a new load, V8 optimizes again some code that it has optimized for earlier loads.
 const warmUpPasses = 2
 
 /** Runs all rounds of a plan. */
@@ -108,7 +110,7 @@ async function targetsOf(
   return targets
 }
 
-/** What the requests of loads with pages are made for. */
+/** Returns the target for loads with pages. */
 export async function pagedTarget(
   { database, interruption, log }: Environment,
   subject: RunningSubject,
@@ -156,7 +158,7 @@ async function interleave(
 ): Promise<Measurement[]> {
   const taken = new Map(cells.map((cell) => [cell, [] as Slice[]]))
   for (let slice = 0; slice < slices; slice++) {
-    // Rotate the order, since the position in it may matter.
+    // Rotates the order, because the position in it may matter.
     const first = (round + slice) % cells.length
     for (const cell of [...cells.slice(first), ...cells.slice(0, first)]) {
       taken.get(cell)?.push(await takeSlice(environment, cell, sliceMs))
@@ -179,7 +181,7 @@ async function takeSlice(
 ): Promise<Slice> {
   const secondsOf = () => ({
     cpu: cpuSeconds(pid),
-    // The first thread of a Go or Rust program is one of many that serve.
+    // A Go or Rust program serves on many threads, so its first thread tells nothing.
     mainCpu: isNode ? mainThreadSeconds(pid) : Number.NaN,
     databaseCpu: databaseSeconds(database),
   })
@@ -196,7 +198,7 @@ async function takeSlice(
 }
 
 /**
- * Generates load of which every request is served: a subject that fails fast must not look fast.
+ * Generates load of which every request must be served: a subject that fails fast must not look fast.
  * @throws {Error} if a response is not 2xx
  */
 export async function generateServedLoad(job: Job, title: string): Promise<LoadResult> {

@@ -1,4 +1,4 @@
-// What an instance needs: memory and CPU by the number of its connections, and disk for what it creates.
+// Measures what an instance needs: memory and CPU by the number of connections, and disk space for its rows.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RootSql } from 'contract-service/internal/database/database'
@@ -17,7 +17,7 @@ import {
 } from './runner.js'
 import { buildSubjects, type RunningSubject, type Subject, service, startSubject } from './subjects.js'
 
-// As in deploy/kubernetes/: with metrics, and the heap that Node chooses in 512 MiB.
+// As in deploy/kubernetes/: with metrics, and the heap size that Node chooses in 512 MiB.
 const env = { METRICS_PORT: '0', NODE_OPTIONS: '--max-old-space-size=256' }
 const connectionCounts = [1, 100, 1_000]
 const restMs = 3_000
@@ -25,8 +25,8 @@ const loadMs = 15_000
 const measureMs = 10_000
 
 /**
- * Measures a new instance for each number of connections, beside the baselines, and the growth of the
- * service's tables.
+ * Measures a new instance for each number of connections, beside the baselines. Also measures the growth of
+ * the service's tables.
  */
 export function sizing(baselines: readonly Subject[]): Bench {
   return {
@@ -117,7 +117,7 @@ async function needsOf(
   ]
 }
 
-// One connection after the other, so that no burst of requests is measured.
+// Opens one connection after the other, so that no burst of requests is measured.
 async function restingBytes(
   pid: number,
   port: number,
@@ -149,7 +149,7 @@ async function growthBy(
   return [load.title, ...perMillion.map((bytes) => formatInteger(bytes / total))]
 }
 
-// The write-ahead log so far, and each part of the tables.
+// Returns the bytes of the write-ahead log so far, and of each part of the tables.
 async function diskBytes(sql: RootSql): Promise<number[]> {
   const [row] = await sql<Record<string, number>[]>`
     select

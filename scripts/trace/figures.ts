@@ -1,20 +1,22 @@
-// How much a request may take, counted: `test/scripts/trace.ts` compares.
+// Limits for the work of a request. `test/scripts/trace.ts` compares them with a trace.
 
-/** A function that a request has entered, and its module. */
+/** An entry into a function, with the function's module. */
 export interface Entry {
   readonly module: string
   readonly name: string
 }
 
-/** What is counted of a request. */
+/** The counts of a request's trace. */
 export interface Figures {
   readonly functions: number
-  /** Entries of a function in another module than that before. */
+  /** How often a function was entered from another module than the one before. */
   readonly changes: number
   readonly modules: number
 }
 
-/** The most changes of module of each request, and of a creation from the route handler to its INSERT. */
+/**
+ * The maximum changes of module: for each request, and for a creation from the route handler to its INSERT.
+ */
 export const changesMax = {
   create: { whole: 125, toInsert: 31 },
   keyed: { whole: 142, toInsert: 42 },
@@ -24,14 +26,14 @@ export const changesMax = {
 
 export type Kind = keyof typeof changesMax
 
-/** Counts the entries of a request. */
+/** Counts the entries in a request's trace. */
 export function figuresOf(trace: readonly Entry[]): Figures {
   const changes = trace.filter(({ module }, i) => i > 0 && trace[i - 1]?.module !== module).length
   return { functions: trace.length, changes, modules: new Set(trace.map(({ module }) => module)).size }
 }
 
 /**
- * The entries of a creation from its route handler to the statement that inserts; none of another request.
+ * Returns the entries of a creation from its route handler to the INSERT statement; none for other requests.
  */
 export function toInsert(trace: readonly Entry[]): readonly Entry[] {
   const start = trace.findIndex(({ module }) => module === 'engine/serve/route-handler')
@@ -40,7 +42,7 @@ export function toInsert(trace: readonly Entry[]): readonly Entry[] {
   return insert === -1 ? [] : trace.slice(start, sent + 1)
 }
 
-/** Says which figures of a request are larger than they may be, and what to do. */
+/** Returns a line of advice for each figure of a request that exceeds its limit. */
 export function excessOf(kind: Kind, trace: readonly Entry[]): string[] {
   const limits: Readonly<Record<string, number>> = changesMax[kind]
   const changes = { whole: figuresOf(trace).changes, toInsert: figuresOf(toInsert(trace)).changes }

@@ -1,16 +1,16 @@
-// A loader hook: each function of the built service first calls `globalThis.entered` with its module and
-// name.
+// A loader hook that makes each function of the built service first call `globalThis.entered` with its module
+// and name.
 
 import type { LoadFnOutput, LoadHook } from 'node:module'
 import ts from 'typescript'
 
 const built = /(?:\/packages\/(engine))?\/dist\/src\/(.+)\.js$/
 
-/** The `load` hook of `register`, in a thread of its own. */
+/** The `load` hook for `register`, which runs it in a separate thread. */
 export const load: LoadHook = async (url, context, nextLoad) =>
   instrumented(url, await nextLoad(url, context))
 
-/** The `load` hook of `registerHooks`, which Node has since 22.15. */
+/** The `load` hook for `registerHooks`, which Node has since 22.15. */
 export function loadSync(
   url: string,
   context: object,
@@ -26,7 +26,7 @@ function instrumented(url: string, loaded: LoadFnOutput): LoadFnOutput {
   return { ...loaded, source: instrument(name, Buffer.from(loaded.source as Uint8Array).toString()) }
 }
 
-// Edits the text, from its end on, because a syntax tree would have to be rebuilt function by function.
+// Edits the text from its end to its start. A syntax tree would have to be rebuilt function by function.
 function instrument(moduleName: string, text: string): string {
   const source = ts.createSourceFile('module.js', text, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS)
   const edits: [at: number, insertion: string][] = []
@@ -45,7 +45,7 @@ function instrument(moduleName: string, text: string): string {
     .reduce((edited, [at, insertion]) => edited.slice(0, at) + insertion + edited.slice(at), text)
 }
 
-// A call of `super` must come first.
+// Inserts after the call of `super`, which must come first.
 function startOf({ statements }: ts.Block): number {
   const first = statements.find((each) => each.getText().startsWith('super('))
   return first === undefined ? statements.pos : first.end

@@ -1,11 +1,11 @@
-// The hook sees what is loaded after it is registered: the engine and the service, which trace.ts imports,
-// too.
+// Registers the hook before it imports trace.ts: the hook sees only modules that are loaded later, here the
+// engine and the service.
 
 import module from 'node:module'
 import { loadSync } from './hooks.js'
 
 declare global {
-  /** Called by each function of the service (`hooks.ts`). */
+  /** Each function of the service calls it (`hooks.ts`). */
   var entered: (module: string, name: string) => void
 }
 

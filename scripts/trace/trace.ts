@@ -1,6 +1,6 @@
-// Counts how often a warm request changes from one module to another: every function that it enters is
-// recorded, helpers of `lib/` left out. With the name of a request it prints the functions. Exits with 1 if a
-// count is larger than it may be (`figures.ts`).
+// Counts how often a warm request changes from one module to another, by each function that it enters;
+// helpers in `lib/` do not count. With the name of a request, prints the functions. Exits with 1 if a count
+// exceeds its limit (`figures.ts`).
 
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
@@ -14,12 +14,13 @@ import { built, openTerms, runKeys } from 'contract-service/tools/lib/service'
 import { type Entry, excessOf, type Figures, figuresOf, type Kind, toInsert } from './figures.js'
 
 const warmUps = 50
-// The shortest of so many is shown: sometimes the key of a request has to be looked up again.
+// The shortest of so many traces is shown: in some, the key of the request has to be looked up again.
 const records = 10
-// For what follows a response, such as its log line. Nothing of it waits for PostgreSQL or a timer.
+// Event loop turns for work after a response, such as its log line. None of it waits for PostgreSQL or a
+// timer.
 const turns = 10
 
-// A packet of PostgreSQL is an event of the socket, and it may send a response in several.
+// Left out, because PostgreSQL may send a response in several packets, each an event of the socket.
 const leftOut = /(^|\/)lib\/|^database\/driver\/socket$/
 
 let entries: Entry[] | undefined
@@ -55,15 +56,15 @@ async function startInThisProcess(environment: Record<string, string>): Promise<
   const started = new Promise<string>((resolve) => {
     process.stderr.write = (text) => {
       const [, base] = / at (http\S+)/.exec(String(text)) ?? []
-      // Without an address it says why the service does not start.
+      // Without an address, the output tells why the service does not start.
       if (base === undefined) write.call(process.stderr, text)
       else resolve(base)
       return true
     }
   })
   const program = built('src/main.js')
-  process.argv[1] = program // whose contract is the one of the build
-  void import(program) // which ends with the process
+  process.argv[1] = program // so that it uses the contract of the build
+  void import(program) // it ends with the process
   const base = await started
   process.stderr.write = write
   return base

@@ -1,4 +1,4 @@
-// Measures the memory of uploads: many at once, and ones that stall.
+// Measures the memory that uploads take: many at once, and some that stall.
 
 import { parseArgs } from 'node:util'
 import { print } from 'contract-engine/lib/terminal'
@@ -28,7 +28,7 @@ async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options })
   const [count, bytes] = [Number(values.count), Number(values.bytes)]
   const server = await startUploadServer({ LOG_LEVEL: 'silent' })
-  await measureUploads(server, { count: 4, bytes: 1_000_000 }) // so that it is compiled
+  await measureUploads(server, { count: 4, bytes: 1_000_000 }) // lets V8 compile the code
   for (const [title, many, as] of [
     ['8 bodies', 8, 'body'],
     ['bodies', count, 'body'],

@@ -1,4 +1,4 @@
-// Uploads to a service in a process of its own, whose memory is watched meanwhile.
+// Sends uploads to a service in a separate process, and watches its memory meanwhile.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ export interface UploadServer {
   stop(): Promise<void>
 }
 
-/** Starts a service that takes uploads, in a process of its own. */
+/** Starts a service that takes uploads, in a separate process. */
 export async function startUploadServer(env: NodeJS.ProcessEnv = {}): Promise<UploadServer> {
   const program = fileURLToPath(import.meta.resolve('contract-service/fixtures/upload-server'))
   const child = fork(program, { env: { ...process.env, ...env }, execArgv: process.execArgv })
@@ -40,12 +40,12 @@ async function message(child: ChildProcess): Promise<unknown> {
 
 export interface Measured {
   readonly statuses: readonly number[]
-  /** How much more memory the process used at most. */
+  /** The maximum growth of the process's memory. */
   readonly moreBytes: number
   readonly ms: number
 }
 
-/** Sends uploads at once, and watches the memory of the service. */
+/** Sends uploads all at once, and watches the memory of the service. */
 export async function measureUploads(
   server: UploadServer,
   { count, bytes, as = 'body' }: { count: number; bytes: number; as?: Form },
@@ -86,13 +86,13 @@ const fields = '--b\r\nContent-Disposition: form-data; name="title"\r\n\r\nRex'
 const fileOf = (name: string) =>
   `\r\n--b\r\nContent-Disposition: form-data; name="${name}"; filename="a"\r\n\r\n`
 
-/** An upload as a body, as the file of a form, in three files of a form, or as lines of items. */
+/** The form of an upload: a body, the file of a form, three files of a form, or lines of items. */
 type Form = 'body' | 'file' | 'files' | 'lines'
 
 interface FormParts {
   readonly path: string
   readonly type: string
-  /** The names of its files, if it is a form. */
+  /** The names of the form's files; empty for other uploads. */
   readonly files: readonly string[]
   readonly block: Buffer
 }
@@ -115,20 +115,20 @@ function* contentOf(bytes: number, { files, block }: FormParts): Generator<Buffe
   yield Buffer.from('\r\n--b--\r\n')
 }
 
-// The last one ends where a line does.
+// A block of lines is never cut, so that the last block ends at the end of a line.
 function* blocks(block: Buffer, bytes: number): Generator<Buffer> {
   for (let left = bytes; left > 0; left -= block.length)
     yield block === linesBlock ? block : block.subarray(0, left)
 }
 
-/** Uploads so many bytes; the status of the response. */
+/** Uploads so many bytes. Resolves with the status of the response. */
 export async function upload(origin: string, bytes: number, as: Form = 'body'): Promise<number> {
   const form = forms[as]
   const url = `${origin}/v1/${form.path}`
   const headers = { 'content-type': form.type }
   const request = http.request(url, { method: 'POST', headers, agent: false })
   const responded = once(request, 'response') as Promise<[http.IncomingMessage]>
-  pipeline(Readable.from(contentOf(bytes, form)), request).catch(() => {}) // the response says why
+  pipeline(Readable.from(contentOf(bytes, form)), request).catch(() => {}) // the response tells why
   const [response] = await responded
   await buffer(response)
   return Number(response.statusCode)
@@ -136,7 +136,10 @@ export async function upload(origin: string, bytes: number, as: Form = 'body'): 
 
 const stalledCount = 12
 
-/** Sends most of a body to a public operation, and then nothing. How long until each has its response. */
+/**
+ * Sends most of a body to a public operation, then nothing. Measures the time until each upload has its
+ * response.
+ */
 export async function measureStalled(server: UploadServer, bytes: number): Promise<Measured> {
   const before = await server.rss()
   const watch = watchMemory(server)

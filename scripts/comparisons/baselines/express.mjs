@@ -57,7 +57,7 @@ app.use(
   }),
 )
 
-// Absent, where none was given.
+// Omits a status that is null.
 const toPet = ({ status, ...pet }) => (status === null ? pet : { ...pet, status })
 
 async function petsOf(name, text, values) {

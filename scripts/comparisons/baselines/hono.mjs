@@ -1,5 +1,5 @@
-// Hono with @hono/zod-openapi: the contract is defined in code. Requests are validated, responses are not. No
-// API keys, rate limits or log.
+// Hono with @hono/zod-openapi, which defines the contract in code. It validates requests, but not responses.
+// It has no API keys, rate limits or log.
 
 import { serve } from '@hono/node-server'
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'

@@ -1,4 +1,4 @@
-// The edits, and the tools that classify them.
+// Reads the edits, and runs the tools that classify them.
 
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
@@ -22,7 +22,7 @@ export interface Edit {
   readonly after: string
 }
 
-/** What a tool says of an edit: a tool without more kinds, `compatible` of all that is not breaking. */
+/** A tool's verdict on an edit. A tool with fewer kinds says `compatible` of each edit that is not breaking. */
 export type Verdict = Kind | 'failed'
 
 const run = promisify(execFile)
@@ -38,7 +38,7 @@ interface Row {
 
 /**
  * Reads the edits of edits.yaml.
- * @throws {Error} if a replaced text is not in the contract exactly once
+ * @throws {Error} if a text to replace is not in the contract exactly once
  */
 export async function readEdits(): Promise<Edit[]> {
   const text = await readFile(path.join(projectRoot, 'scripts/comparisons/diff/edits.yaml'), 'utf8')
@@ -63,7 +63,7 @@ export async function contractDiff({ before, after }: Pick<Edit, 'before' | 'aft
   return bumps.length > 0 ? 'text' : 'equal'
 }
 
-// Of all edits one side is the same contract, and parsing it takes longer than comparing.
+// Cached, because one side of each edit is the same contract, and parsing takes longer than comparing.
 const documents = new Map<string, ReturnType<typeof parse>>()
 function documentOf(text: string) {
   if (!documents.has(text)) documents.set(text, parse(text))
@@ -79,7 +79,7 @@ export async function oasdiff(folder: string): Promise<Verdict> {
   return Array.isArray(found) && found.length > 0 ? 'breaking' : 'compatible'
 }
 
-/** openapi-diff of OpenAPITools, by a program that reads all folders, because Java takes seconds to start. */
+/** Runs OpenAPITools' openapi-diff once for all folders, because Java takes seconds to start. */
 export async function openapiDiff(folders: string): Promise<Verdict[]> {
   const cwd = path.join(projectRoot, 'scripts/comparisons/diff/openapi-diff')
   const classpath = path.join(folders, '..', 'classpath')
@@ -90,7 +90,7 @@ export async function openapiDiff(folders: string): Promise<Verdict[]> {
   return stdout.trim().split('\n') as Verdict[] // the lines that Classify.java prints
 }
 
-/** Calls back with a folder that has a folder for each edit, in order, with `before.yaml` and `after.yaml`. */
+/** Calls `use` with a folder that contains a folder per edit, in order, with `before.yaml` and `after.yaml`. */
 export function inFolders<T>(edits: readonly Edit[], use: (folders: string) => Promise<T>): Promise<T> {
   return inTemporaryDirectory(async (directory) => {
     for (const [i, { before, after }] of edits.entries()) {
@@ -103,12 +103,12 @@ export function inFolders<T>(edits: readonly Edit[], use: (folders: string) => P
   })
 }
 
-/** The folder of an edit. */
+/** Returns the folder of an edit. */
 export function folderOf(folders: string, index: number): string {
   return path.join(folders, String(index).padStart(4, '0'))
 }
 
-/** Whether a program is in PATH. */
+/** Resolves to true if a program is in PATH. */
 export function isInstalled(program: string): Promise<boolean> {
   return run(program, ['--version']).then(Boolean, () => false)
 }

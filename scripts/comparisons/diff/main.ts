@@ -1,5 +1,5 @@
-// Compares contract-diff with other tools that are installed: the breaking edits each finds, and its false
-// alarms. With `--all` it lists each edit, with `--only TEXT` it has those whose description contains the text.
+// Compares contract-diff with other installed tools: the breaking edits that each finds, and its false alarms.
+// With `--all`, lists each edit; with `--only TEXT`, takes only edits whose description contains the text.
 
 import { parseArgs } from 'node:util'
 import {
