@@ -355,7 +355,7 @@ t.test('an error repeats no URL and no header, which may contain a secret', asyn
     t.match(message, /^DATABASE_URL must be a valid URL that begins with postgres:\/\/ or postgresql:\/\//)
     t.notMatch(message, 'hunter2')
   }
-  // Otherwise their parts become hosts, ports and databases, which errors and the log name.
+  // Unencoded, parts of the password would become hosts, ports or databases, which errors and the log name.
   for (const password of ['p@ss/w#rd%?', 'a/b', '5/b', '5?b', '5?b=1', '5#b', '5/b?c=1#d', '%zz']) {
     const [problem] = problemsOf({ DATABASE_URL: `postgres://u:${password}@db:5432/x` })
     t.match(

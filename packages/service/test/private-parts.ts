@@ -1,5 +1,5 @@
-// What the service takes from libraries and Node that is no part of what they promise. Each has a test here
-// that fails by its name, and a row in docs/decisions.md; the versions are pinned to minor ones.
+// Undocumented parts of libraries and of Node that the service uses. Each has a test here that names it when
+// it fails, and a row in docs/decisions.md. The versions are pinned to minor ones.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -42,7 +42,7 @@ interface Target {
   readonly pass?: unknown
 }
 
-/** A postgres.js, and the sockets that it has asked for. */
+/** Opens a postgres.js, and records the sockets that it requests. */
 function openPostgres(t: Test, port: number, options: object = {}) {
   const targets: Target[] = []
   const sockets: net.Socket[] = []
@@ -115,7 +115,7 @@ t.test('postgres.js 3.4 fails statements at a close without an error, and tells 
   const { sql, sockets } = openPostgres(t, await startScripted(t, new Random(1)))
   await sql.unsafe(scripted({ id: 'a', rows: 1 }))
   const [socket] = sockets as [net.Socket]
-  socket.write = () => true // nothing arrives
+  socket.write = () => true // nothing reaches the server
   const first = t.rejects(sql.unsafe('select 1'), { code: 'ECONNRESET', query: 'select 1' })
   await new Promise(setImmediate)
   socket.emit('error', Object.assign(new Error('reset'), { code: 'ECONNRESET' }))

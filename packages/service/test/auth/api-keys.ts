@@ -11,7 +11,7 @@ const key = createApiKey()
 const client: Client = clientOfKey('7')
 const bearer = { type: 'http', scheme: 'bearer' }
 
-// Keys by hash, clocks that only move when told to, and a count of look-ups.
+// A store of keys by hash, clocks that only the test moves, and the list of look-ups.
 function setUp(t: Test, clients: Record<string, Client> = { [key]: client }, findClient?: FindClient) {
   const known = new Map(Object.entries(clients).map(([each, found]) => [hashApiKey(each), found]))
   const clocks = stopClocks(t)

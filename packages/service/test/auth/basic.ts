@@ -1,4 +1,4 @@
-// Callers by name and password, which a function of the team verifies.
+// Callers by name and password; a function of the team verifies them.
 
 import t from 'tap'
 import { basic, type VerifyPassword } from '../../src/auth/basic.js'

@@ -12,7 +12,7 @@ const check = { caller: () => undefined }
 async function create(schemes: Readonly<Record<string, AnyCheckFactory>>, isNeeded = true) {
   const logged: object[] = []
   const log = { warn: (line: object) => logged.push(line) }
-  const parts = { log } as unknown as CheckParts // the factories of these tests use nothing else
+  const parts = { log } as unknown as CheckParts // these factories read no other part
   return { checks: await createChecks(schemes, parts, () => isNeeded), logged }
 }
 

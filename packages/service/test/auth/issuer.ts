@@ -1,4 +1,4 @@
-// When the keys of an issuer are fetched, and what happens if they cannot be.
+// When the check fetches an issuer's keys, and what happens if it cannot.
 
 import type { ServerResponse } from 'node:http'
 import type { RequestError } from 'contract-engine'
@@ -77,9 +77,9 @@ t.test('a key that is published while keys are fetched is found by its token', a
   const first = find('unknown')
   await until(() => bodies.length === 1)
   issuer.keys.push(await createSigningKey('second'))
-  clocks.advance(1_000) // a search may begin again, and is not to join the one in flight
+  clocks.advance(1_000) // a new search may begin, and must not join the one in flight
   const second = find('second')
-  await new Promise((resolve) => setTimeout(resolve, 50)) // time in which it would
+  await new Promise((resolve) => setTimeout(resolve, 50)) // time for a fetch that must not come
   bodies[0]?.()
   t.strictSame(await first, unknown)
   t.equal(await second, 'found')
@@ -208,7 +208,7 @@ t.test('what is no key among the keys is ignored', async (t) => {
   t.equal(await find(), 'found')
 })
 
-// What an issuer publishes, and how many of its keys a header may mean.
+// Keys that an issuer publishes, and how many of them match a header.
 for (const [title, changes, header, expected] of [
   ['two of a type, one named', [{ kid: 'a' }, { kid: 'b' }], { kid: 'a' }, 1],
   ['two of a type, none named', [{ kid: 'a' }, { kid: 'b' }], {}, 2],
@@ -263,7 +263,7 @@ t.test('an issuer with a path and a slash at its end is found', async (t) => {
 
 const discovery = '/.well-known/openid-configuration'
 
-/** Responses that make an issuer unavailable: the path, what it sends, and what the cause says. */
+/** Responses that make an issuer unavailable: title, path, what it sends, and the cause in the error. */
 const broken: [
   title: string,
   path: string,

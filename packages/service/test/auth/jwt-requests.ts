@@ -1,4 +1,5 @@
-// Requests with tokens, as the engine judges them by the check: beside keys in the same header, with scopes.
+// Requests with tokens, as the engine judges them by the check: with scopes, and beside keys in the same
+// header.
 
 import { errorHandler, mount, verdictOf } from 'contract-engine'
 import { send } from 'contract-engine/lib/send'
@@ -23,7 +24,7 @@ const operations = {
   addToy: { method: 'post', responses: ok, security: [{ partner: ['toys:write'] }] },
 }
 
-/** A server whose operations say who has called them. */
+/** Starts a server whose operations respond with the name of their caller. */
 async function setUp(t: Test) {
   const issuer = await startIssuer(t)
   const contract = await contractWith(operations, { components: { securitySchemes: schemes } })
@@ -91,7 +92,7 @@ t.test('an issuer that cannot be asked is 503 with Retry-After, and no challenge
   t.match(await list(createApiKey()), { status: 200 }, 'nor are keys affected')
 })
 
-// A server with two schemes whose credentials are tokens, each of an issuer.
+// Starts a server with two schemes whose credentials are tokens, each of a different issuer.
 async function startBoth(t: Test, partner: string, staff: string, ofStaff: JwtOptions = {}): Promise<string> {
   const securitySchemes = { partner: schemes.partner, staff: schemes.key }
   const security = [{ partner: ['toys:read'] }, { staff: [] }]

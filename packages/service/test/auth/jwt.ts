@@ -1,4 +1,4 @@
-// Callers by token: what is read from it, and for how long it is remembered.
+// Callers by token: what the check reads from it, and how long it remembers the caller.
 
 import type { ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
@@ -13,9 +13,7 @@ import { LoadShedder } from '../../src/middleware/load-shedding.js'
 import { callerOf, contractOfPartner, createCheck, createJwtCheck, demand } from '../fixtures/checks.js'
 import { audience, createSigningKey, startIssuer } from '../fixtures/issuer.js'
 
-/**
- * A check of an issuer's tokens, with the environment's variables, and clocks that only move when told to.
- */
+/** Makes a check of an issuer's tokens from environment variables, with clocks that only the test moves. */
 async function setUp(t: Test, options: JwtOptions = {}) {
   const issuer = await startIssuer(t)
   const clocks = stopClocks(t)
@@ -158,7 +156,7 @@ t.test('a forged token is never remembered, and evicts none', async (t) => {
 
 t.test('of many tokens, those used last are remembered', async (t) => {
   const { issuer, use, isKnown } = await setUp(t)
-  const more = 'a'.repeat(100_000) // a tenth of the tokens that a header can have
+  const more = 'a'.repeat(100_000) // a tenth of the tokens that fit a header
   const tokens = await Promise.all(Array.from({ length: 70 }, (_, i) => issuer.token({ more, i })))
   for (const token of tokens) t.match(await use(token), { subject: 'ann' })
   t.strictSame(tokens.map(isKnown).indexOf(true), 11, 'by their size')
@@ -172,7 +170,7 @@ t.test('while an issuer hangs, forged tokens take no slot of others, nor of keys
   const held: ServerResponse[] = []
   issuer.respond = (_, response) => held.push(response) > 0
   const forged = await issuer.token({}, {}, await createSigningKey('forged'))
-  const both = [callerOf(check, forged), callerOf(check, forged)] // they share a search
+  const both = [callerOf(check, forged), callerOf(check, forged)] // both wait for the same search
   await until(() => held.length === 1)
   t.equal(await callerOf(check, forged), 'unavailable: unavailable', 'a third is refused at once')
   t.equal(loadShedder.refused, 1)

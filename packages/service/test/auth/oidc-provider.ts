@@ -1,5 +1,4 @@
-// Tokens of a real OpenID provider, over TLS: logins by client credentials, its rotation of keys, its
-// outages.
+// Tokens of a real OpenID provider over TLS: logins by client credentials, rotation of its keys, and outages.
 
 import https from 'node:https'
 import { stopClocks } from 'contract-testing/clocks'

@@ -1,4 +1,4 @@
-// The plans of the contract: x-rate-limits.
+// The plans of the contract: `x-rate-limits`.
 
 import { Security } from 'contract-engine'
 import { compileContract } from 'contract-engine/compile'

@@ -1,4 +1,4 @@
-// Tokens that do not do: the list of RFC 8725, section 3, and the claims of RFC 7519.
+// Invalid tokens: the attacks listed in RFC 8725, section 3, and claims that violate RFC 7519.
 
 import { createHmac, generateKeyPairSync, webcrypto } from 'node:crypto'
 import type { RequestError } from 'contract-engine'
@@ -19,7 +19,7 @@ const { subtle } = webcrypto
 
 const expected: Expectations = { audience: [audience], algorithms, clockTolerance: 5, type: undefined }
 
-/** The subject of a token, or its refusal. */
+/** Resolves with the subject of a token, or its refusal. */
 async function verify(
   token: string,
   { url }: FakeIssuer,
@@ -101,7 +101,7 @@ t.test('tokens with other claims are refused', async (t) => {
   t.equal(await verify(await issuer.token({ sub: 'a'.repeat(255) }), issuer), 'a'.repeat(255))
 })
 
-// JSON makes infinity of these, which no signer of ours would write.
+// JSON.parse turns 1e400 into infinity. No signer writes it, so these tokens are signed as text.
 t.test('tokens with times without an end, and other claims that no RFC allows, are refused', async (t) => {
   const issuer = await startIssuer(t)
   const [key] = issuer.keys as [SigningKey]
@@ -246,7 +246,7 @@ t.test('tokens of other types are refused (RFC 8725, section 3.11)', async (t) =
 
 const encode = (value: unknown) => base64url.encode(JSON.stringify(value))
 
-/** Signs any bytes under any header, also what a library would not sign. */
+/** Signs any bytes under any header, even those that a library would refuse to sign. */
 async function signBytes(
   { privateKey }: SigningKey,
   header: unknown,
@@ -257,7 +257,7 @@ async function signBytes(
   return `${text}.${base64url.encode(new Uint8Array(signature))}`
 }
 
-/** Signs by HMAC, with what anybody knows as the secret. */
+/** Signs by HMAC, with a public text as the secret. */
 function signByHmac(header: object, payload: object, secret: string): string {
   const text = `${encode(header)}.${encode(payload)}`
   return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`
@@ -265,7 +265,7 @@ function signByHmac(header: object, payload: object, secret: string): string {
 
 type Forgery = readonly [title: string, token: string]
 
-/** What is made without a key of the issuer. */
+/** Makes tokens without a key of the issuer. */
 async function forge(issuer: FakeIssuer, { jwk, kid }: SigningKey): Promise<Forgery[]> {
   const valid = await issuer.token()
   const [header = '', payload = '', signature = ''] = valid.split('.')
@@ -302,7 +302,7 @@ async function forge(issuer: FakeIssuer, { jwk, kid }: SigningKey): Promise<Forg
   ]
 }
 
-/** What is signed by another key: its own, or where to find it, is in the header (RFC 8725, section 3.10). */
+/** Makes tokens signed by another key, with that key, or its URL, in the header (RFC 8725, section 3.10). */
 async function signByOther(issuer: FakeIssuer, { kid }: SigningKey, other: SigningKey): Promise<Forgery[]> {
   const sign = (header: object) =>
     signBytes(other, { alg: 'ES256', kid, ...header }, JSON.stringify(issuer.claims()))
@@ -322,7 +322,7 @@ async function signByOther(issuer: FakeIssuer, { kid }: SigningKey, other: Signi
   ]
 }
 
-/** What the issuer itself has signed, and yet is no token. */
+/** Makes texts that the issuer itself has signed, but that are no valid tokens. */
 async function signOddly(issuer: FakeIssuer, key: SigningKey): Promise<Forgery[]> {
   const claims = JSON.stringify(issuer.claims())
   const sign = (header: object, bytes: string | Uint8Array = claims) =>

@@ -1,4 +1,4 @@
-// A feed on a table of its own: who reads it misses nothing, whatever is committed late, at whichever
+// A feed on a test's table: a reader misses nothing, however late a row is committed, and on whichever
 // instance.
 
 import { until } from 'contract-testing/until'
@@ -32,7 +32,7 @@ interface Store {
   readonly sql: RootSql
   readonly pools: Pools
   add(...names: string[]): Promise<void>
-  /** Waits until no transaction of another database holds a position back behind what was added. */
+  /** Waits until no transaction of another database holds the feed's position back behind the added rows. */
   passed(): Promise<void>
 }
 
@@ -57,7 +57,7 @@ async function createToys(t: Test): Promise<Store> {
   return { sql, pools, add, passed }
 }
 
-/** A feed with what it reads by. */
+/** A feed, and the functions that the test reads it with. */
 interface Followed {
   since(
     sql: Sql,
@@ -68,7 +68,7 @@ interface Followed {
   close(): void
 }
 
-/** A feed, how often it has read, and what it has logged. */
+/** Starts a feed; also returns the number of its reads, and its log lines. */
 function startFeed(t: Test, pools: Pools, options: FeedOptions = soon, read: Read<Toy> = additionsTo(toys)) {
   const seen = { reads: 0, lines: [] as string[] }
   const note = (level: string) => (_: unknown, text?: string) =>
@@ -89,7 +89,7 @@ function startFeed(t: Test, pools: Pools, options: FeedOptions = soon, read: Rea
   return { feed, seen }
 }
 
-/** A reader: what it has read, item by item. */
+/** Starts a reader, which returns item by item. */
 function readerOf(t: Test, feed: Followed, { reads }: Pools, id?: string) {
   const leaving = new AbortController()
   const items = feed.since(reads.sql, id, leaving.signal)
@@ -97,7 +97,7 @@ function readerOf(t: Test, feed: Followed, { reads }: Pools, id?: string) {
   const next = async (): Promise<Item<Toy>> => {
     const { value, done } = await items.next()
     if (done) throw new Error('the feed has ended')
-    return value.data === undefined ? next() : value // it begins with its position
+    return value.data === undefined ? next() : value // the feed first sends its position
   }
   const names = async (count: number) => {
     const found: string[] = []
@@ -107,7 +107,7 @@ function readerOf(t: Test, feed: Followed, { reads }: Pools, id?: string) {
   return { items, next, names, leave: () => leaving.abort() }
 }
 
-// A reader that has read what was added since the feed has begun.
+// Starts a reader, and lets it read everything that was added since the feed began.
 async function atEnd(t: Test, feed: Followed, store: Store) {
   const [now] = await store.sql`select pg_snapshot_xmin(pg_current_snapshot()) || '-0' as id`
   const reader = readerOf(t, feed, store.pools, String(now?.id))
@@ -128,7 +128,7 @@ t.test('a reader without a position gets what is added from then on', async (t) 
   void reading.then((item) => {
     first = item
   })
-  while (first === undefined) await store.add('new') // until it has begun
+  while (first === undefined) await store.add('new') // until the reader has begun
   t.match(first, { data: { name: 'new' } })
 })
 
@@ -217,7 +217,7 @@ t.test('the delay is that of what was added and not yet read, and undefined with
   t.equal(feed.delayMs, undefined)
   const { reader } = await atEnd(t, feed, store)
   const delayMs = () => feed.delayMs ?? Number.NaN
-  const heldMs = 2_000 // a starved machine delays it by less
+  const heldMs = 2_000 // a busy machine delays it by less
   await until(() => delayMs() < heldMs)
   const pending = reader.names(2)
   await store.sql.begin(async (long) => {
@@ -338,7 +338,7 @@ t.test('all readers of an instance share what it reads, and without any it reads
     return end
   })
   for (const end of await Promise.all(left)) t.match(end, { done: true })
-  await store.add('b') // whatever was under way is over
+  await store.add('b') // by now, everything that was under way is over
   const after = seen.reads
   for (let i = 0; i < 20; i++) await store.sql`select pg_sleep(0.005)`
   t.ok(seen.reads <= after + 1, 'nobody asks any more')
@@ -398,7 +398,7 @@ t.test('an outage is logged once, and its end; readers go on', async (t) => {
   while (failures < 3) await store.sql`select 1`
   isDown = false
   t.strictSame(await pending, ['a'])
-  await until(() => seen.lines.length > 1) // a reader may find it by itself
+  await until(() => seen.lines.length > 1) // a reader may notice it first
   t.strictSame(seen.lines, ['warn feed not read', 'info feed read again'])
 })
 

@@ -3,7 +3,7 @@ import { placeOf, statementsOf } from '../../src/database/sql-statements.js'
 
 const texts = (file: string) => statementsOf(file).map(({ text }) => text)
 
-// Each is one statement: what looks like its end is not.
+// Each is one statement: a semicolon in it only looks like its end.
 const single: Record<string, string> = {
   'a string': "select ';', 'it''s;'",
   'a string with escapes': String.raw`select e'\';', E'a''\\', ';'`,

@@ -20,7 +20,10 @@ import { createDatabase, testConfig } from '../fixtures/service.js'
 const folder = fixture('tls')
 const authority = path.join(folder, 'ca.pem')
 
-/** Starts a proxy to the database with PostgreSQL's SSLRequest, and a certificate of the test's authority. */
+/**
+ * Starts a TLS proxy to the database that answers PostgreSQL's SSLRequest, with a certificate of the test's
+ * CA.
+ */
 async function startTls(t: Test, { options }: RootSql, certificate: 'address' | 'name') {
   const [key, cert, ca] = [`${certificate}.key`, `${certificate}.pem`, 'ca.pem'].map((name) =>
     readFileSync(path.join(folder, name)),
@@ -211,7 +214,7 @@ t.test('TLS to the database: the service presents its client certificate', async
   t.strictSame([...new Set(callers)], ['name'])
 })
 
-// Copies of files that are renewed, and a service that uses them.
+// Copies the files that will be renewed, and starts a service that uses them.
 async function startRenewed(t: Test) {
   const { url, callers } = await startTls(t, await createDatabase(t), 'address')
   const directory = await temporaryDirectory(t)

@@ -1,5 +1,5 @@
-// Connections are made and requests sent while the process is busy, from a thread: so the kernel has all of
-// them when the event loop comes to read.
+// A thread connects and sends requests while this process is busy. So the kernel has all of them when the
+// event loop begins to read.
 
 import { once } from 'node:events'
 import http from 'node:http'
@@ -13,7 +13,7 @@ import { acceptAll } from '../../src/http/connections.js'
 import { Lifetimes } from '../../src/http/lifetime.js'
 import { Streams } from '../../src/http/streams.js'
 
-// Connects, sends a request on each connection, and collects what comes until it closes.
+// Connects, sends a request on each connection, and collects everything until the connection closes.
 const callers = `
 const { workerData: { port, count, shared }, parentPort } = require('node:worker_threads')
 const net = require('node:net')
@@ -33,7 +33,10 @@ const responses = sockets.map((socket) => new Promise((resolve) => {
 Promise.all(responses).then((lines) => parentPort.postMessage(lines))
 `
 
-/** The first lines of the responses to callers who have all connected and sent when this returns. */
+/**
+ * Returns when all callers have connected and sent their requests. Resolves with the first lines of the
+ * responses.
+ */
 function meanwhile(app: FastifyInstance, count: number): Promise<string[]> {
   const { port } = app.server.address() as AddressInfo
   const shared = new Int32Array(new SharedArrayBuffer(4))
@@ -43,7 +46,7 @@ function meanwhile(app: FastifyInstance, count: number): Promise<string[]> {
   return lines
 }
 
-/** A server whose requests note how many connections were accepted when they start. */
+/** Starts a server on which each request records how many connections were accepted when it began. */
 async function start(t: Test) {
   const streams = new Streams(1_000)
   const timeouts = { requestTimeoutMs: 60_000, handlerTimeoutMs: 60_000, statementTimeoutMs: 60_000 }
@@ -110,7 +113,7 @@ t.test('a client that leaves while its request waits for callers is noticed', as
   const { app, accepted, lifetimes } = await start(t)
   const ends: boolean[] = []
   lifetimes.onEnd((_request, _reply, isAborted) => ends.push(isAborted))
-  // The first request has been read, and other callers are still being accepted.
+  // Destroys a connection when the first request has been read, while other callers are still being accepted.
   app.server.once('connection', (socket) => {
     app.server.on('connection', () => accepted.count === 50 && socket.destroy())
   })

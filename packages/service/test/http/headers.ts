@@ -1,4 +1,4 @@
-// The security headers: those of TLS only if callers use it.
+// The security headers. Those about TLS are sent only if callers use it.
 
 import t from 'tap'
 import { startNotes } from '../fixtures/notes.js'

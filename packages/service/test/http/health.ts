@@ -26,7 +26,10 @@ const answerWell: Query = async (text) =>
 type Check = 'keys' | 'reads' | 'writes' | 'migrations'
 type Failures = Partial<Record<Check, Error | undefined>>
 
-/** Parts whose checks fail as told: with the error thrown, or of one statement of several. */
+/**
+ * Creates parts whose checks fail as told. `failures` are thrown; `refusals` are returned as errors of a
+ * statement.
+ */
 function partsWith(sql: unknown, failures: Failures = {}, refusals = failures) {
   const pool = (name: Check) => ({
     sql: sql as Sql,
@@ -43,11 +46,11 @@ function partsWith(sql: unknown, failures: Failures = {}, refusals = failures) {
 
 interface Routes {
   ask(): Promise<Answer>
-  /** What the database was asked. */
+  /** The statements that the database has received. */
   readonly asked: string[]
-  /** Makes the database answer differently. */
+  /** Changes the database's answer. */
   answer(query: Query): void
-  /** Resolves when so many more have asked. */
+  /** Resolves when so many more statements have arrived. */
   arrived(count: number): Promise<void>
 }
 
@@ -114,7 +117,7 @@ const causes: [code: string, cause: string][] = [
 const atAStandby = connectFailure(codedError('25006', 'it is a standby'))
 const expired = connectFailure(codedError('CERT_HAS_EXPIRED', 'certificate has expired'))
 
-/** A check whose failures and refusals a test sets, and what it logged. */
+/** Starts a readiness check with failures and refusals that a test sets, and records its log. */
 async function startChecks(isClosing = () => false, connectError = (): Error | undefined => undefined) {
   const failures: Failures = {}
   const refusals: Failures = {}

@@ -1,5 +1,5 @@
-// A contract whose errors are problems (RFC 9457): every kind of error fits the schema of its response, as an
-// Ajv of its own sees it, wherever it arises.
+// A contract whose errors are problems (RFC 9457). Every kind of error, wherever it arises, must fit the
+// schema of its response, as judged by a separate Ajv.
 
 import { readFileSync } from 'node:fs'
 import type net from 'node:net'
@@ -24,7 +24,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true })
 formats.default(ajv)
 ajv.addSchema({ $id: 'contract', components: document.components })
 
-/** Why a body is not of a schema of the contract. */
+/** Returns the reasons why a body does not fit a schema of the contract. */
 function faults(schema: string, body: unknown): unknown {
   const validate = ajv.getSchema(`contract#/components/schemas/${schema}`)
   if (validate === undefined) throw new Error(`no schema ${schema}`)
@@ -301,7 +301,7 @@ t.test('each error of a connection does', async (t) => {
   const service = await startService(t, { ...parts, env: { REQUEST_TIMEOUT_MS: '1000' } })
   const { origin, auth } = service
   for (const [title, bytes, status, code] of raw) {
-    const schema = title === 'no host' ? 'Invalid' : 'Problem' // of its operation
+    const schema = title === 'no host' ? 'Invalid' : 'Problem' // as its operation declares
     await t.test(`${title} is ${status}`, async (t) =>
       fits(t, received(await sendRaw(origin, bytes)), status, schema, { code }),
     )

@@ -101,7 +101,7 @@ t.test(
       },
     })
     const requestLog = new RequestLog(false)
-    const request = { log: loggerOf(parent, 'a5f4'), method: 'GET' } as never // the properties that are read
+    const request = { log: loggerOf(parent, 'a5f4'), method: 'GET' } as never // no other properties are read
     const reply = { statusCode: 200, elapsedTime: 1 } as never
     requestLog.requestCompleted(undefined, request, reply)
     t.strictSame([made, lines], [[], []])

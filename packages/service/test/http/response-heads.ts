@@ -1,4 +1,4 @@
-// Heads that are made of kept lines are those that Node makes: the same requests get the same bytes.
+// Heads made of cached lines equal those that Node makes: the same requests get the same bytes.
 
 import { once } from 'node:events'
 import { createServer, ServerResponse } from 'node:http'
@@ -14,12 +14,12 @@ const withHeaders =
   (response) =>
     response.writeHead(status, headers as Record<string, string>).end('body')
 
-// A server that makes responses by turns, and reports an error as the body. Returns the responses to requests,
-// each on a connection of its own.
+// Starts a server that responds in turn with each of `responds`, and reports an error as the body. Returns
+// the responses to requests, each on a separate connection.
 async function bytesOf(t: Test, Made: typeof ServerResponse, responds: readonly Respond[], request: string) {
   let turn = 0
   const server = createServer({ ServerResponse: Made, keepAliveTimeout: 9000 }, (_, response) => {
-    const respond = responds[turn++] as Respond // one for each request
+    const respond = responds[turn++] as Respond // there is one for each request
     try {
       response.sendDate = false
       respond(response)
@@ -102,7 +102,7 @@ const requests: Readonly<Record<string, string>> = {
   'an expectation': 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nExpect: 100-continue\r\n\r\n',
 }
 
-// Those of a head may be in another order.
+// Sorts the fields of a head, whose order may differ.
 function sorted(response: string): unknown {
   const [head = '', ...body] = response.split('\r\n\r\n')
   const [first, ...fields] = head.split('\r\n')

@@ -1,4 +1,4 @@
-// Responses that stream, from outside: what begins, bounds and ends them.
+// Streaming responses as a client sees them: what begins, limits and ends them.
 
 import { execFile } from 'node:child_process'
 import { EventEmitter, on, once } from 'node:events'
@@ -41,7 +41,7 @@ function start(t: Test, handlers: Partial<Record<Names, Handle>>, env: Record<st
   return startService(t, parts)
 }
 
-/** Sends a request, and collects what comes. */
+/** Sends a request, and collects the response. */
 class Reader {
   readonly socket: net.Socket
   text = ''
@@ -82,7 +82,7 @@ const end = /\r\n0\r\n\r\n$/
 const lineOf = ({ log }: Service, route: string) =>
   log.filter((line) => String(line.msg).startsWith('request') && line.route === `/v1${route}`)
 
-/** A feed of the events that are emitted. */
+/** A feed of the events that a test emits. */
 function createFeed() {
   const emitter = new EventEmitter().setMaxListeners(0)
   const state = { begun: 0, ended: 0, aborted: 0 }
@@ -105,7 +105,7 @@ t.test('a feed outlives the time of a handler, and has its signal all along', as
   await service.call('GET', '/plain') // the first request of a process takes longer
   const reader = new Reader(service, '/events')
   await reader.has('\r\n\r\n')
-  await delay(1_100) // that it is not ended is what is tested
+  await delay(1_100) // longer than its limit: it must not be ended
   feed.emit('one')
   await reader.has('data: one\n\n')
   t.match(feed.state, { begun: 1, ended: 0, aborted: 0 })
@@ -352,7 +352,7 @@ t.test('nothing is left of readers that have gone', async (t) => {
   for (const [i, { socket }] of readers.entries()) i % 2 === 0 ? socket.destroy() : socket.end()
   await Promise.all(readers.map((reader) => reader.closed()))
   await until(() => feed.state.ended === count && timers() <= before)
-  await delay(0) // what a WeakRef has been made of in a turn lives until its end
+  await delay(0) // the target of a new WeakRef lives until the end of the turn
   collectGarbage()
   const left = held.filter((each) => each.deref() !== undefined)
   t.equal(held.length, 7 * count)
@@ -490,7 +490,7 @@ t.test('it waits for lines and bytes, which have an end, half of its time', asyn
   t.match(readers[1]?.text, end)
 })
 
-/** Lines that do not end, and when one of them has been begun and ended. */
+/** An endless export of lines, and how many were begun and ended. */
 function createExport() {
   const state = { begun: 0, ended: 0 }
   const list: Handle = async (_, { signal }) => ({
@@ -561,7 +561,7 @@ t.test('a client that does not read cannot keep it', async (t) => {
   const reader = new Reader(service, '/events')
   await reader.has('data')
   reader.socket.pause()
-  await delay(300) // until the buffers of the kernel are full
+  await delay(300) // until the kernel's buffers are full
   const begun = performance.now()
   await service.app.close()
   t.ok(performance.now() - begun < 30_000, 'long before all connections would be closed')

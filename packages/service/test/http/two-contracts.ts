@@ -1,5 +1,5 @@
-// A service of two contracts: each admits and counts its callers by itself, and nothing of one is taken for
-// what the other calls by the same name.
+// A service of two contracts. Each admits and counts its callers separately, and never confuses a name with
+// the same name in the other.
 
 import { mount, RequestError } from 'contract-engine'
 import { stopClocks } from 'contract-testing/clocks'
@@ -49,7 +49,7 @@ const parameter = (location: string, name: string, schema: object) => ({
   required: location === 'path',
 })
 
-/** The same operations in each contract, by the same names. */
+/** Creates a contract with the same operations and names as the other. */
 function contractWith({ title, server, schemes, errors, more = {} }: Form) {
   const error = { default: { description: 'An error.', content: errors } }
   const it = { description: 'It.', content: json(pet) }

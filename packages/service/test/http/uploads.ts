@@ -1,4 +1,4 @@
-// Bodies that stream, and what all bodies may hold, in the service: over real connections, slow ones too.
+// Bodies that stream, and how much all bodies may hold, over real connections, including slow ones.
 
 import { once } from 'node:events'
 import net from 'node:net'
@@ -65,7 +65,7 @@ async function startAlbums(
   return { ...(await startService(t, { contract, handlers, schemes: { key: apiKeys() }, env })), ended }
 }
 
-/** A connection, and all that it has received. */
+/** Opens a connection, and collects all that it receives. */
 function connect(t: Test, { origin }: Service): { readonly socket: net.Socket; received: string } {
   const socket = net.connect(Number(new URL(origin).port)).setEncoding('utf8')
   t.teardown(() => socket.destroy())
@@ -73,7 +73,7 @@ function connect(t: Test, { origin }: Service): { readonly socket: net.Socket; r
   socket.on('data', (text) => {
     connection.received += text
   })
-  socket.on('error', () => {}) // of one that the service closes
+  socket.on('error', () => {}) // the service may close it
   return connection
 }
 
@@ -90,7 +90,7 @@ t.test('a client that stalls is 408, however long the whole body may take', asyn
   await until(() => connection.received !== '')
   t.match(connection.received, /^HTTP\/1.1 408 .*\r\nConnection: close\r\n/is)
   await until(() => service.ended.count === 1)
-  await setTimeout(50) // for a log line of it
+  await setTimeout(50) // time for a log line that must not come
   t.strictSame(problemsOf(service), [], 'nor is it an error of the service that its handler failed')
 })
 
@@ -110,7 +110,7 @@ for (const [title, headers] of [
     t.match(connection.received, /^HTTP\/1.1 503 /)
   })
 
-// The rate is looked at after 1 s and 2 s; by then the connection has been silent for longer than both
+// The server checks the rate after 1 s and 2 s; by then, the connection has been silent for longer than both
 // limits.
 for (const [title, url, limits] of [
   ['a short time for handlers', '/open-photos', { HANDLER_TIMEOUT_MS: '200' }],
@@ -139,7 +139,7 @@ t.test('a form whose second file stalls is 408, and no error of the service', as
   await until(() => connection.received !== '')
   t.match(connection.received, /^HTTP\/1.1 408 /)
   await until(() => service.ended.count === 2)
-  await setTimeout(50) // for a log line of the second
+  await setTimeout(50) // time for a log line that must not come
   t.strictSame(problemsOf(service), [])
 })
 
@@ -152,7 +152,7 @@ t.test('a client that leaves midway is no error of the service', async (t) => {
   connection.socket.end()
   await until(() => service.log.some(({ msg }) => /^request( aborted)?$/.test(String(msg))))
   await until(() => service.ended.count === 1)
-  await setTimeout(50) // for a log line of it
+  await setTimeout(50) // time for a log line that must not come
   t.strictSame(problemsOf(service), [])
 })
 
@@ -162,7 +162,7 @@ t.test('a client that is slow but steady passes, beyond REQUEST_TIMEOUT_MS', asy
   const service = await startAlbums(t, { REQUEST_TIMEOUT_MS: '1000', UPLOAD_RATE_MIN: '200' })
   const connection = connect(t, service)
   connection.socket.write(head('/open-photos', 'Content-Length: 6000'))
-  // 2,000 bytes a second, for three times the limit.
+  // 2,000 bytes per second, for three times the limit.
   for (let i = 0; i < 30; i++) {
     connection.socket.write('x'.repeat(200))
     await setTimeout(100)
@@ -293,7 +293,7 @@ t.test(
     const slowly: Import = async ({ body }) => {
       let added = 0
       for await (const _ of body) {
-        if (added++ % 40 === 0) await setTimeout(400) // in all, longer than its time
+        if (added++ % 40 === 0) await setTimeout(400) // in total, longer than its time
       }
       return { status: 200, body: added }
     }
@@ -307,7 +307,7 @@ t.test(
   },
 )
 
-// A statement has half of the time of a handler, here, and so has a transaction of which nothing is heard.
+// Here, a statement may take half of a handler's time; so may a transaction in which no statement runs.
 t.test('an import whose client pauses for longer than a statement may take is stored', async (t) => {
   const { service, stored } = await startImport(t, importAll, {
     ...{ HANDLER_TIMEOUT_MS: '14000', REQUEST_TIMEOUT_MS: '20000' }, // and 2.8 s for a statement

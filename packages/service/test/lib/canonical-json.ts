@@ -1,5 +1,5 @@
-// The text of a value is what fingerprints are made of, so it is the same as that of the releases before,
-// which made it by lossless-json of copies with their names in order.
+// Fingerprints are computed from the text of a value, so it must equal that of earlier releases. They used
+// lossless-json on copies with sorted names.
 
 import { hash } from 'node:crypto'
 import { Random } from 'contract-testing/random-schemas'
@@ -7,7 +7,7 @@ import { LosslessNumber, stringify } from 'lossless-json'
 import t from 'tap'
 import { canonicalJson } from '../../src/lib/canonical-json.js'
 
-// As release 1.0.0 has it.
+// The code of release 1.0.0.
 function inOrder(_key: string, value: unknown): unknown {
   if (value instanceof Uint8Array) return hash('sha256', value)
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -27,7 +27,7 @@ const texts = [
   '0',
   '__proto__',
 ]
-const without = [undefined, () => 1, Symbol('s')] // what JSON does not have
+const without = [undefined, () => 1, Symbol('s')] // JSON cannot express these
 const scalars = [...numbers, ...bigints, ...texts, ...without, null, true, false]
 
 const bytes = [new Uint8Array(), Uint8Array.of(0, 255), Buffer.from('Rex')]
@@ -48,7 +48,7 @@ const names = [
   ...['0', '1', '9', '10', '4294967294', '4294967295', '4294967296', '9007199254740993', '__proto__'],
 ]
 
-// Its names are its own, in any order, as those that JSON.parse makes.
+// Its names are its own properties, in any order, as in a result of JSON.parse.
 function object(entries: readonly (readonly [string, unknown])[], hasPrototype = true): object {
   const made = hasPrototype ? {} : Object.create(null)
   for (const [name, value] of entries)
@@ -81,7 +81,7 @@ t.test('the canonical text of a value is that of the releases before', async (t)
   t.ok(new Set(all.map((value) => canonicalJson([value]))).size > 500, 'of many values')
 })
 
-// Each is one that a simpler walk would write in another way.
+// Values that a simpler implementation would write differently.
 for (const [title, value, text] of [
   ['names like indices come first, by number', { b: 1, 10: 1, '!': 1, 9: 1 }, '{"9":1,"10":1,"!":1,"b":1}'],
   [

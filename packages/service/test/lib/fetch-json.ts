@@ -1,4 +1,4 @@
-// Whose certificates a process trusts. What else a fetch refuses is tested with the issuer.
+// Which certificates a process trusts. Other refusals of a fetch are tested with the issuer.
 
 import t from 'tap'
 import { authorityFile, startOidcProvider } from '../fixtures/oidc-provider.js'

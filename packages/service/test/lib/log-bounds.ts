@@ -9,7 +9,7 @@ const log = pino({ level: 'debug', ...logBounds }, { write: (line: string) => vo
 const long = 'x'.repeat(1_000_000)
 const beginning = `${'x'.repeat(4096)}… (1,000,000 characters)`
 
-// The last line, parsed.
+// Logs the fields, and returns the line, parsed.
 function logged(fields: object): Record<string, unknown> {
   log.warn(fields, 'a message')
   const line = lines.at(-1) ?? ''

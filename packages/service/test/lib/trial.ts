@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Trial } from '../../src/lib/trial.js'
 
-/** A trial whose time and whose attempts a test ends. */
+/** Starts a trial; the test ends its attempts and its waits. */
 function start(t: Test) {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())

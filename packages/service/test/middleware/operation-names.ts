@@ -1,4 +1,4 @@
-// The names of operations in metrics and in what is stored.
+// The names of operations in metrics and in stored answers.
 
 import { type Contract, mount } from 'contract-engine'
 import { contractOf } from 'contract-testing/engine'

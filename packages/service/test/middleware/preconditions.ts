@@ -1,4 +1,4 @@
-// A row is changed as its client has seen it: from the ETag of a read to the statement that changes it.
+// A row is changed only as its client has seen it: from the ETag of a read to the statement that changes it.
 
 import t from 'tap'
 import { preconditionAddition } from '../../src/middleware/preconditions.js'
@@ -65,7 +65,7 @@ t.test('a note', async (t) => {
         { status: 422 },
         'and from then on is that of this request',
       )
-      // As the release before has stored it.
+      // Stored in this way by the previous release.
       await sql`update idempotent_answers set status = 412 where idempotency_key = ${`change-${id}`}`
       t.match(await patch(id, { title: 'x' }, latest), { status: 200, body: { title: 'x' } })
       t.match(await patch(id, { title: 'x' }, latest), { status: 200, body: { title: 'x' } }, 'and is stored')

@@ -2,7 +2,7 @@ import t from 'tap'
 import { readConfig } from '../../src/config.js'
 import { fitConnections, openFilesMax, otherFiles } from '../../src/process/open-files.js'
 
-/** What a limit of open files makes of CONNECTIONS_MAX, and the warnings. */
+/** Returns the CONNECTIONS_MAX that a limit of open files allows, and the warnings. */
 function fit(env: Record<string, string>, filesMax: number) {
   const warnings: unknown[] = []
   const warn = (text: unknown) => void warnings.push(text)

@@ -1,4 +1,4 @@
-// Times of operations that other times cut short.
+// Time limits of operations that other limits cut short.
 
 import t from 'tap'
 import { stringify } from 'yaml'

@@ -1,4 +1,4 @@
-// The message at startup, where no key is made. With one: test/main.ts.
+// The message at startup if no key is created. test/main.ts tests it with a key.
 
 import t from 'tap'
 import { stringify } from 'yaml'
@@ -21,7 +21,7 @@ const contractWith = (security: readonly object[]) =>
     }),
   )
 
-// Asking it for a key would fail.
+// It has no functions: asking it for a key would fail.
 const database = (parts: object) => parts as Database
 const embedded = database({ embedded: true })
 const origin = 'http://127.0.0.1:3000'

@@ -1,4 +1,4 @@
-// Operations that cost more than one request (`x-rate-cost`), from outside.
+// Operations that cost more than one request (`x-rate-cost`), as a client sees them.
 
 import { stopClocks } from 'contract-testing/clocks'
 import t, { type Test } from 'tap'

@@ -27,9 +27,9 @@ t.test('who is admitted waits for nothing, and who is not waits for the count of
     address,
   }
   const limiter = createRateLimiter(counters as never, contract) // no address is counted
-  const request = { client, log: { warn() {} } } as never // the properties that are read
+  const request = { client, log: { warn() {} } } as never // no other properties are read
   const set: Record<string, string> = {}
-  const reply = {} as never // but for its headers
+  const reply = {} as never // only its headers are used
   beginHeaders(reply, set)
   t.equal(limiter.count(request, reply, 1), undefined)
   t.equal(set['x-ratelimit-remaining'], '0')

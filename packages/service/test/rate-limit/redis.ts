@@ -90,7 +90,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
     const client = clientOfKey('82', 100)
     await counts.count(client, 30)
     t.equal(await redis.get('{82}:minute'), '30')
-    await redis.incrby('{82}:minute', 1) // what such a release does
+    await redis.incrby('{82}:minute', 1) // as such a release does
     t.match(await counts.count(client, 60), { isAdmitted: true, minute: { remaining: 9 } })
   })
 
@@ -295,7 +295,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
   })
 })
 
-/** A connection to a server that replies to every command with this text. */
+/** Connects to a server that replies to every command with this text. */
 async function connectTo(t: Test, reply: string): Promise<Redis> {
   const server = createServer((socket) => socket.on('data', () => socket.write(reply)))
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -308,7 +308,7 @@ async function connectTo(t: Test, reply: string): Promise<Redis> {
   return redis
 }
 
-// Redis has a clock of its own, so time passes: a second, and the last millisecond of its window.
+// Waits in real time, because Redis has its own clock: a second, and the last millisecond of its window.
 async function aSecond(): Promise<void> {
   await setTimeout(1_010)
 }
@@ -331,7 +331,7 @@ function isAdmitted(windows: ClientWindows): boolean {
   return windows.isAdmitted
 }
 
-// Script calls, by EVAL or EVALSHA.
+// Returns the number of script calls, by EVAL or EVALSHA.
 async function calls(redis: Redis): Promise<number> {
   const stats = await redis.info('commandstats')
   return [...stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)].reduce((sum, [, n]) => sum + Number(n), 0)

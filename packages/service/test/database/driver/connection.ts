@@ -1,4 +1,4 @@
-// Statements as PostgreSQL gets them: when, with their parts, and in which form.
+// Statements as PostgreSQL receives them: when, with which parts, and in which form.
 
 import t, { type Test } from 'tap'
 import type { Sql } from '../../../src/database/database.js'

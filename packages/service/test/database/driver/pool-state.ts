@@ -14,7 +14,8 @@ function create(t: Test) {
   return { state, changes, after }
 }
 
-// How each state is reached, and the state after each event. What is left out changes nothing.
+// For each state, the events that lead to it, and the state after each further event. Other events change
+// nothing.
 const states: [state: State, reachedBy: Event[], then: Partial<Record<Event, State>>][] = [
   ['open', [], { refused: 'refused', gaveUp: 'stalling', ended: 'ended' }],
   ['refused', ['refused'], { gaveUp: 'stalling', ended: 'ended', timeout: 'open' }],

@@ -1,4 +1,4 @@
-// Whose rows a statement gets, from a server that fails anywhere.
+// Each statement gets its own rows, from a server that may fail anywhere.
 
 import { Random } from 'contract-testing/random-schemas'
 import postgres from 'postgres'
@@ -22,15 +22,15 @@ async function start(t: Test, { size = 1, depth = 32, of = seed } = {}) {
   return { random, pool, run }
 }
 
-// How postgres.js sends a statement: all at once, or what it has prepared, which it asks for parameters'
-// types.
+// The ways in which postgres.js sends a statement: in one piece; prepared; or with parameters, whose types it
+// first asks for.
 const ways = {
   simple: (sql: Sql, text: string) => sql.unsafe(text),
   prepared: (sql: Sql, text: string) => sql(Object.assign([text], { raw: [text] })),
   parameters: (sql: Sql, text: string) => sql.unsafe(`${text} $1`, ['a'], prepared),
 } as const
 type Protocol = keyof typeof ways
-const protocols = Object.keys(ways) as Protocol[] // it has no others
+const protocols = Object.keys(ways) as Protocol[] // the object has no other keys
 
 const rowsOf = ({ id, rows }: Script) => Array.from({ length: rows }, (_, place) => ({ id, place }))
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { createSql, type RootSql, type Sql, Statement } from '../../../src/database/driver/sql.js'
 import { valueTypes } from '../../../src/database/driver/values.js'
 
-// It never connects: what a tag builds goes to `dispatch`.
+// It never connects: its tags pass their statements to `dispatch`.
 const template = postgres({ max: 1, types: valueTypes }) as unknown as RootSql
 t.teardown(() => template.end())
 
@@ -19,11 +19,11 @@ for (const [title, build] of ways)
   t.test(`each tag sends by its own dispatch: ${title}`, async (t) => {
     const sent: string[] = []
     const tags = ['one', 'other'].map((name) => createSql(template, () => void sent.push(name)))
-    for (const i of [0, 1, 0]) (build(tags[i] as Sql) as Statement).execute() // there are two
+    for (const i of [0, 1, 0]) (build(tags[i] as Sql) as Statement).execute() // both tags exist
     t.strictSame(sent, ['one', 'other', 'one'])
   })
 
-// What is sent, and what it rejects with otherwise.
+// Resolves with the text that is sent, or the error instead.
 async function sentBy(build: (sql: Sql) => unknown): Promise<unknown> {
   const sql = createSql(template, (statement) => statement.resolve([] as never))
   try {

@@ -85,7 +85,7 @@ t.test('a transaction whose caller has stopped waiting does nothing', async (t) 
 
 t.test('no statement is sent after the transaction', async (t) => {
   const { pool, admin } = await start(t)
-  let escaped = undefined as unknown as Sql // set by the work
+  let escaped = undefined as unknown as Sql // the work sets it
   await transactOn(pool, undefined, async (sql) => {
     escaped = sql
   })
@@ -93,7 +93,7 @@ t.test('no statement is sent after the transaction', async (t) => {
   t.strictSame(await idsOf(admin), [])
 })
 
-// How the work reacts to the loss of the connection.
+// Ways in which the work reacts to the loss of its connection.
 const works: [title: string, work: (sql: TransactionSql, kill: Kill) => Promise<unknown>][] = [
   [
     'during a statement',
@@ -188,7 +188,7 @@ t.test('for code that does not know of the transaction', async (t) => {
   const { pool, admin } = await start(t)
   const duplicate = { code: '23505' }
   const add = (sql: Sql, id: number) => sql`insert into notes values (${id})`
-  // The same code on a pool, and on the tag of a transaction.
+  // Runs the same code on a pool and on the tag of a transaction.
   const alike = (title: string, run: (sql: Sql, t: Test) => Promise<unknown>, ids: readonly number[]) => {
     for (const [where, runIn] of Object.entries({
       'on a pool': (work: (sql: Sql) => Promise<unknown>) => work(pool.sql),

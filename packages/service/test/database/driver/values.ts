@@ -104,7 +104,7 @@ t.test('a statement that is repeated because its table has changed stores the sa
   t.strictSame(await insert(), values)
 })
 
-// What the formats take is packages/engine/test/runtime/formats.ts.
+// packages/engine/test/runtime/formats.ts tests which texts the formats accept.
 t.test('PostgreSQL stores what the formats of dates and times take', async (t) => {
   const sql = await open(t)
   const nines = '9'.repeat(64)

@@ -34,17 +34,17 @@ async function query(t: Test, { connection }: EmbeddedServer): Promise<postgres.
 }
 
 /**
- * The rows of a statement, undefined while it fails. On a connection of its own: postgres.js may never settle
- * a statement whose connection is lost as it is sent.
+ * Resolves with the rows of a statement; undefined while it fails. Opens a new connection each time: if a
+ * connection is lost while postgres.js sends a statement, it may never settle.
  */
 async function ask({ connection }: EmbeddedServer, statement: string): Promise<unknown> {
   const sql = postgres({ ...connection, max: 1, fetch_types: false, backoff: false, ...socketOption })
   const rows = sql.unsafe(statement).catch(() => undefined)
-  const late = delay(5_000, undefined, { ref: false }) // then the next attempt
+  const late = delay(5_000, undefined, { ref: false }) // then the caller tries again
   return Promise.race([rows, late]).finally(() => sql.end({ timeout: 0 }))
 }
 
-// Each server that starts listens to the exit of this process, and here start several at once.
+// Each server that starts listens to the exit of this process, and these tests start several at once.
 process.setMaxListeners(50)
 
 t.test('concurrent starts on an empty directory share one server', async (t) => {
@@ -156,7 +156,7 @@ t.test('no other process can stop a server in use, whatever the environment sets
 
   const sql = await query(t, server)
   const lock = await lockOf(sql)
-  // In total twenty times as long as the lifetime.
+  // In total twenty times the lifetime.
   for (let tries = 0; tries < 50; tries++) {
     const [row] = await sql`select pg_try_advisory_lock(${lock.id}) as taken, pg_sleep(0.02)`
     if (row?.taken) return t.fail('another process could have stopped the server')
@@ -166,7 +166,7 @@ t.test('no other process can stop a server in use, whatever the environment sets
   t.strictSame(errors, [])
 })
 
-// The lock that keeps a server running, and the session that holds it.
+// Returns the lock that keeps a server running, and the session that holds it.
 async function lockOf(sql: postgres.Sql): Promise<{ readonly pid: number; readonly id: string }> {
   const [row] = await sql<{ pid: number; id: string }[]>`
     select pid, (classid::bigint << 32) | objid::bigint as id from pg_locks where locktype = 'advisory'`
@@ -179,7 +179,7 @@ t.test('a start that waits for a process that is to stop the server can be inter
   const server = await start(t, dataDir)
   const sql = await query(t, server)
   const { pid, id } = await lockOf(sql)
-  // As a process that froze between taking the lock and stopping the server.
+  // Imitates a process that froze between taking the lock and stopping the server.
   await sql`select pg_terminate_backend(${pid}), pg_advisory_lock(${id})`
   const interruption = new AbortController()
   const started = startEmbedded(dataDir, silent, interruption.signal)
@@ -211,7 +211,7 @@ t.test('a start ignores lock files whose number another process has by now', asy
   const left = await Promise.all(files.map((file) => readFile(file, 'utf8')))
   await killed.stop()
 
-  // Of the server's user, or PostgreSQL itself would ignore it.
+  // The process must belong to the server's user, or PostgreSQL itself would ignore it.
   const { uid, gid } = await stat(data)
   const sleeper = spawn('sleep', ['600'], { uid, gid, cwd: '/' })
   t.teardown(() => sleeper.kill())
@@ -292,7 +292,7 @@ t.test('an unusable directory is rejected with advice', async (t) => {
   })
   await t.rejects(startEmbedded(path.join(dataDir, 'damaged'), silent), {
     name: 'OperatorError',
-    message: /does not start(?![\s\S]*hunter2)[\s\S]*Set DATA_DIR/, // without what the log is a link to
+    message: /does not start(?![\s\S]*hunter2)[\s\S]*Set DATA_DIR/, // but not the link's target
   })
 })
 
@@ -382,7 +382,7 @@ t.test(
     const dataDir = path.join(os.tmpdir(), ownedName(process.pid, 'unknown'))
     t.teardown(() => rm(dataDir, { recursive: true, force: true }))
     await mkdir(dataDir)
-    await chown(dataDir, 54_321, 54_321) // as whom root runs PostgreSQL there
+    await chown(dataDir, 54_321, 54_321) // root runs PostgreSQL as this user there
     await t.rejects(start(t, dataDir), {
       name: 'OperatorError',
       message:
@@ -402,7 +402,7 @@ t.test('what the service did not make is refused, and left as it is', async (t) 
     ['open', 'open/postgresql'],
   ]
   if (process.getuid?.() === 0) {
-    await mkdir(at('other/postgresql'), { mode: 0o700 }) // root's, as whom PostgreSQL does not run
+    await mkdir(at('other/postgresql'), { mode: 0o700 }) // root's folder; PostgreSQL refuses to run as root
     cases.push(['other', 'other/postgresql'])
   }
   for (const [place = '', kept = ''] of cases) {

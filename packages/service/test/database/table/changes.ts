@@ -1,4 +1,4 @@
-// Rows that are changed and deleted, alone and by several at once, and lists that go on meanwhile.
+// Rows that are changed and deleted, one by one and concurrently, and lists that are read meanwhile.
 
 import t from 'tap'
 import type { Sql } from '../../../src/database/database.js'
@@ -41,7 +41,7 @@ const remove = notes.deleteBy('id')
 const count = counted.updateBy('id')
 const hide = kept.deleteBy('id')
 
-// A note of each number: several have the same size and the same time.
+// Returns a note for each number; several share a size and a time.
 function newNote(i: number): NewNote {
   const writtenAt = `2026-01-0${(i % 3) + 1}T00:00:00.00000${i % 7}Z`
   return { title: `note ${i}`, status: 'new', remark: null, size: i % 5, writtenAt, phone: String(i) }

@@ -1,4 +1,4 @@
-// Every type of column: its extremes come back as they were stored, by whatever statement they are read.
+// Every type of column: its extreme values come back as they were stored, whichever statement reads them.
 
 import { formats } from 'contract-engine/tools'
 import { stringify } from 'lossless-json'
@@ -80,7 +80,7 @@ t.test('a column', async (t) => {
     await t.rejects(nulls.pages({ order: ['id'] })(reads.sql, { limit: 1 }), { message })
   })
 
-  // The only column of a table, by its type, and what inserts into it and reads it.
+  // Creates a table with one column of a type, and the statements that insert and read its values.
   let tables = 0
   const tableOf = async (codec: Column<unknown>, type = codec.type) => {
     const name = `edges_${++tables}`
@@ -192,7 +192,7 @@ t.test('a column', async (t) => {
   for (const [title, codec, value, message, type] of refusals)
     t.test(`refuses what it does not store: ${title}`, async (t) => {
       const { insert } = await tableOf(codec, type)
-      // Those that are stored in the same statement are.
+      // Other values in the same statement are still stored.
       const all = [value, value].map((each) => insert(each))
       for (const each of all)
         await t.rejects(each, { code: 'invalid_request', message: `body.value has ${message}` })

@@ -1,5 +1,4 @@
-// Merge patches (RFC 7396) of what columns of JSON store: by themselves, by several clients at once, and as
-// requests.
+// Merge patches (RFC 7396) of JSON columns: alone, by several clients at once, and as requests.
 
 import { RequestError } from 'contract-engine'
 import { until } from 'contract-testing/until'
@@ -25,7 +24,7 @@ import { fixture } from '../../fixtures/root.js'
 import { createDatabase, openPools, startService } from '../../fixtures/service.js'
 
 t.test('a patch is merged with JSON', async (t) => {
-  // RFC 7396, appendix A, where the patch is an object, and what it does not show.
+  // The cases of RFC 7396, appendix A, whose patch is an object, and further cases.
   const cases: [stored: string | null, patch: string, result: string][] = [
     ['{"a":"b"}', '{"a":"c"}', '{"a":"c"}'],
     ['{"a":"b"}', '{"b":"c"}', '{"a":"b","b":"c"}'],

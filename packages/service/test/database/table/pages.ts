@@ -1,4 +1,4 @@
-// Pages of a table in any order and by any filter are those of the rows sorted and filtered in memory.
+// In any order and with any filter, the pages of a table are those of its rows sorted and filtered in memory.
 
 import { stringify } from 'lossless-json'
 import t from 'tap'
@@ -162,7 +162,7 @@ t.test('pages', async (t) => {
     const second = await list(reads.sql, { limit: 7, after: first.next })
     t.strictSame(await list(reads.sql, { limit: 7, after: String(last) }), second)
     t.strictSame(await old(reads.sql, { limit: 7 }), { items: first.items, next: last })
-    const both = [last, first.next as unknown as bigint] // a contract has one type for both
+    const both = [last, first.next as unknown as bigint] // in a contract, both have the same type
     for (const after of both)
       t.strictSame((await old(reads.sql, { limit: 7, after })).items, second.items, 'both read both')
     const byName = parts.pages({ order: { id: ['id'], size: ['size', 'id'] } })
@@ -228,7 +228,7 @@ t.test('pages', async (t) => {
     ]
     for (const after of wrong) {
       const lost = list(reads.sql, { limit: 1, after })
-      // A wrong one does not harm those that are read with it.
+      // A wrong position does not harm lists that are read in the same statement.
       const right = Promise.all([1, 2, 3].map((limit) => list(reads.sql, { limit, after: '1' })))
       await t.rejects(lost, { code: 'invalid_request', message }, JSON.stringify(after))
       t.strictSame(

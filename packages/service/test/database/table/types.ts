@@ -1,5 +1,5 @@
-// What the compiler refuses of a table, each at its own line. An @ts-expect-error without an error fails
-// `npm run types`.
+// Mistakes in a table that the compiler must refuse, each at its own line. `npm run types` fails where it
+// accepts one: the @ts-expect-error is then unused.
 
 import t from 'tap'
 import type { Sql } from '../../../src/database/database.js'
@@ -30,7 +30,7 @@ const right = table<Shown, Taken>('right', {
   takes: { ...takes, status: optional(text()) },
 })
 
-// As `Writable` makes it of a `readOnly` id. A filter may be any field of both.
+// `Writable` makes a `readOnly` id like this. A filter may use any field of both types.
 const written = table<Shown, Taken & { readonly id?: never }>('written', {
   shows: { ...shows, status: optional(text()) },
   takes: { ...takes, status: optional(text()) },
@@ -45,7 +45,7 @@ export function slips(
   const list = right.pages({ order: ['id'], filters: { status: 'status' } })
   const wrong = right.pages({
     order: ['id'],
-    // @ts-expect-error no such field, which is told here alone: the calls below compile
+    // @ts-expect-error no such field; reported only here: the calls below compile
     filters: { status: 'sttus', note: 'note' },
   })
   return [
@@ -152,7 +152,7 @@ export function slips(
     // @ts-expect-error another type
     right.updateBy('id')(sql, 1n, { size: 'a' }),
     right.updateBy('id')(sql, 1n, { owner: {} }),
-    right.updateBy('id')(sql, 1n, { owner: { name: null } }), // the response decides
+    right.updateBy('id')(sql, 1n, { owner: { name: null } }), // the response's schema decides
     // @ts-expect-error another type, within an object
     right.updateBy('id')(sql, 1n, { owner: { name: 1 } }),
     // @ts-expect-error no such name in an object

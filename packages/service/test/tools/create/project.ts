@@ -1,4 +1,4 @@
-// A project as its team gets it: installed by npm from the packages as they are packed.
+// A project as its team gets it: npm installs the packed packages.
 
 import { execFile } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -60,7 +60,7 @@ export async function getToysById({ params }: Request<'getToysById'>): Promise<R
   t.strictSame(textsOf(project), sources, 'no source has changed')
 })
 
-// What Schemathesis is started with.
+// Returns the arguments that Schemathesis is started with.
 async function argumentsOfFuzz(t: Test, project: string): Promise<string> {
   const programs = temporaryDirectory(t, { schemathesis: '#!/bin/sh\necho "$@"\n' })
   chmodSync(path.join(programs, 'schemathesis'), 0o755)
@@ -69,7 +69,7 @@ async function argumentsOfFuzz(t: Test, project: string): Promise<string> {
   return (await run('npm', ['run', '--silent', 'fuzz'], { cwd: project, env })).stdout
 }
 
-// What `npm run contract:diff -- HEAD` says of an edit, which is taken back.
+// Returns the output of `npm run contract:diff -- HEAD` after an edit, and undoes the edit.
 async function comparedAfterAnEdit(
   project: string,
 ): Promise<{ readonly code?: number; readonly stdout: string }> {
@@ -92,7 +92,7 @@ async function comparedAfterAnEdit(
   }
 }
 
-// A test that the team writes, of an operation that requires a key.
+// A test that the team writes, for an operation that requires a key.
 const ofTeam = `import { startService } from 'contract-service/testing'
 import t from 'tap'
 
@@ -107,8 +107,8 @@ function textsOf(project: string): Record<string, string> {
   return Object.fromEntries(sources.map((file) => [file, readFileSync(path.join(project, file), 'utf8')]))
 }
 
-// The next version of contract-service, with another text in its log: its tarball, by its path from the
-// project.
+// Packs the next version of contract-service, with another text in its log. Returns the tarball's path from
+// the project.
 async function packedAnew(t: Test, project: string): Promise<string> {
   const folder = temporaryDirectory(t)
   await run('tar', ['-xzf', path.join(project, 'packages/contract-service-1.0.0.tgz'), '-C', folder])
@@ -130,8 +130,8 @@ async function packedAnew(t: Test, project: string): Promise<string> {
   return `packages/${stdout.trim()}`
 }
 
-// The files of the image, as the last stage of the Dockerfile copies them from that which builds, where the
-// contract is in one file.
+// Copies the files of the image, as the last stage of the Dockerfile copies them from the build stage. There,
+// the contract is in one file.
 async function imageOf(t: Test, project: string): Promise<string> {
   const compile = 'node_modules/contract-service/dist/src/commands/compile.js'
   await run(process.execPath, [compile, 'generated/openapi.yaml'], { cwd: project })

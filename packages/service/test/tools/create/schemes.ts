@@ -29,7 +29,7 @@ type Requirements = readonly (readonly (keyof typeof schemes)[])[]
 const requirements = (alternatives: Requirements) =>
   alternatives.map((names) => Object.fromEntries(names.map((name) => [name, []])))
 
-// Each operation has its alternatives.
+// Creates a contract with an operation for each list of alternatives.
 function contractOf(operations: readonly Requirements[], own?: Requirements) {
   const paths = operations.map((alternatives, i) => {
     const get = { security: requirements(alternatives), responses: { 200: { description: 'Done.' } } }

@@ -15,8 +15,8 @@ const compilerOptions = {
 const all = { compilerOptions, include: ['src', 'test'] }
 const served = { extends: './tsconfig.json', include: ['src'] }
 
-// A project with an error in the service and one in a test. Its compiler is that of this one, and writes a
-// line into the file `runs`.
+// Creates a project with a type error in the service and one in a test. Its compiler is this repository's,
+// and writes a line into the file `runs` each time.
 function projectOf(t: Test, settings: Readonly<Record<string, object>>): string {
   const compiler = path.join(projectRoot, 'node_modules/typescript/lib/tsc.js')
   return temporaryDirectory(t, {

@@ -6,8 +6,8 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { watchProject } from '../../../tools/dev/watch.js'
 
-// Creates nested folders with a file, pausing 0 to 2 ms in between, so that some are created while the
-// watcher lists their parent.
+// Creates nested folders with a file each, with pauses of 0 to 2 ms, so that some appear while the watcher
+// lists their parent.
 const makeFolders = `
 const { mkdirSync, writeFileSync } = require('node:fs')
 const pause = (ms) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
@@ -83,7 +83,7 @@ t.test('a file that a contract is read from is reported wherever it is, and none
   for (const write of [(name: string) => writeFileSync(path.join(root, name), 'x'), replaced, replaced]) {
     const missing = new Set(read)
     while (missing.size > 0) {
-      // The first is always seen: until the watchers of the other folders are ready.
+      // Repeats until the watchers of the other folders are ready; the first file is always seen.
       for (const name of ['openapi.yaml', ...beside, ...missing]) write(name)
       for (const name of (await bursts.next()).value ?? []) {
         t.ok(read.includes(name), name)

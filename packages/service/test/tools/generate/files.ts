@@ -1,4 +1,4 @@
-// The files that generate reads: of its two readers, the lint is the first.
+// The files that generate reads. Of its two readers, the lint is the first.
 
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'

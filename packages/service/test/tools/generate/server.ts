@@ -1,4 +1,4 @@
-// What a start would refuse, generate refuses first, with its place; what the server can keep, it takes.
+// generate refuses what startup would refuse, and names its place; it accepts what the server can live with.
 
 import path from 'node:path'
 import { rounds } from 'contract-testing/nightly'
@@ -115,7 +115,7 @@ const statuses = {
   not_implemented: 501,
   unavailable: 503,
 }
-// The contract that describes the server's errors, too.
+// The contract with descriptions of the server's errors.
 const described: Edit[] = [
   [['components', 'schemas', 'Error'], { type: 'object' }],
   [
@@ -126,7 +126,7 @@ const described: Edit[] = [
   [['paths', '/toys', 'post', 'responses', 'default', 'content'], { 'application/json': { schema: {} } }],
 ]
 
-// What is made of each refers to the next.
+// A chain of schemas: the types and validators made from each refer to the next.
 const links = rounds(800)
 const chain = Object.fromEntries(
   Array.from({ length: links + 1 }, (_, i) => {
@@ -214,7 +214,7 @@ for (const [title, edits, message] of broken) {
   })
 }
 
-// What keeps an operation from being implemented.
+// Problems that keep an operation from being implemented.
 const unreadable: [title: string, edits: readonly Edit[], operation: string, problem: string][] = [
   [
     'a list as deepObject',

@@ -1,4 +1,4 @@
-// What tools read of the list of checks, without running it.
+// Tools read the list of checks without running it.
 
 import t from 'tap'
 import { stringify } from 'yaml'

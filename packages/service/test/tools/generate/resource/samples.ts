@@ -1,4 +1,4 @@
-// The values that a proposed test sends: valid, different, and in ascending order.
+// The values that a proposed test sends: valid, distinct, and in ascending order.
 
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
