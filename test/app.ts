@@ -16,7 +16,7 @@ t.test('the service apart from its operations', async (t) => {
 
   t.test('responds to liveness and readiness probes', async (t) => {
     t.equal((await send(`${origin}/healthz`)).status, 200)
-    const ready = { status: 'ok', counters: 'memory' } // not on a starved machine, whose probe may be late
+    const ready = { status: 'ok', counters: 'memory' } // not on a busy machine, whose probe may be late
     await until(async () => isDeepStrictEqual((await send(`${origin}/readyz`)).body, ready))
   })
 
@@ -233,7 +233,7 @@ t.test('errors have the media type that the contract declares', async (t) => {
   for (const name of names) {
     const place = ['components', 'responses', name, 'content']
     const json = document.getIn([...place, 'application/json'])
-    if (json === undefined) continue // without a body
+    if (json === undefined) continue // it has no body
     document.setIn(place, document.createNode({}))
     document.setIn([...place, 'application/problem+json'], json)
   }

@@ -1,4 +1,4 @@
-// What the service adds to the engine, case by case: read from the files, and from a plan.
+// Each of the service's additions to the engine, with the contract read from its files and from a plan.
 
 import path from 'node:path'
 import {

@@ -1,5 +1,5 @@
-// What an edit of openapi.yaml does to `npm run generate`, to the compiler, and to the server over HTTP,
-// without changes in src/ unless the table has some. Edits that do not affect each other share a copy and a
+// The effect of an edit of openapi.yaml on `npm run generate`, on the compiler, and on the server over HTTP.
+// src/ does not change, unless a row has files for it. Edits that do not affect each other share a copy and a
 // server.
 
 import { cpSync } from 'node:fs'
@@ -34,9 +34,9 @@ type Call = (method: string, path: string, options?: CallOptions) => Promise<Ans
 interface Row {
   readonly title: string
   readonly change: Change
-  /** What is written beside it. */
+  /** Other files of the edit. */
   readonly files?: Readonly<Record<string, string>>
-  /** What callers see. */
+  /** Checks the effect that callers see. */
   readonly check: (t: Test, call: Call, base: string, logged: ServiceProcess['logged']) => Promise<void>
 }
 
@@ -52,7 +52,7 @@ const responses = (schema: object) => ({
   default: { $ref: '#/components/responses/UnexpectedError' },
 })
 
-// An operation that answers what it is sent.
+// An operation that responds with the body that it received.
 function echo(name: string, text: string): Pick<Row, 'change' | 'files'> {
   const schema = parse(text)
   const post = {
@@ -326,7 +326,7 @@ const weighing = echo(
   '{type: object, properties: {grams: {type: integer, nullable: true, minimum: 0, exclusiveMinimum: true}}}',
 )
 
-// Of OpenAPI 3.0, and edits that take something away.
+// A contract of OpenAPI 3.0, and edits that remove something.
 const others: Row[] = [
   {
     title: 'a contract in OpenAPI 3.0, with its own nullable and exclusive bounds',
@@ -493,7 +493,7 @@ const broken: readonly (readonly [title: string, problem: RegExp, change: Change
   ['invalid YAML', /openapi\.yaml:\d+:\d+: /, notYaml],
 ]
 
-// As the engine sees it: each operation has a handler.
+// A handler for each operation, as the engine sees them.
 const written = Object.fromEntries(Object.keys(handlers).map((name) => [name, async () => ({})]))
 
 t.test('a broken contract stops generate and startup, each with one line', async (t) => {

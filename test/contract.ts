@@ -6,7 +6,7 @@ import t from 'tap'
 import { handlers } from '../generated/handlers.js'
 import { type Answer, contract, type Service, send, startService } from './fixtures/service.js'
 
-// The operation's path with a value for each parameter.
+// Returns the operation's path with a value for each parameter.
 function pathOf({ path }: Operation, value = '1'): string {
   return path.replace(/\{\w+\}/g, encodeURIComponent(value))
 }
@@ -15,7 +15,7 @@ function bodyOf({ body }: Operation): string | undefined {
   return body && '{}'
 }
 
-// What tools for language models allow for the description of a tool.
+// The length that tools for language models allow for a tool's description.
 const descriptionMax = 1024
 
 for (const { id, definition, parameters, responses, isIdempotent } of contract.operations.values())
@@ -31,7 +31,8 @@ for (const { id, definition, parameters, responses, isIdempotent } of contract.o
       ['Retry-After', responses.has('429')],
     ]
     for (const [name, isNeeded] of isNamed) if (isNeeded) t.match(description, `\`${name}\``)
-    // 400 is told by its message; the others need no word where a caller can do nothing.
+    // A 400 explains itself by its message. Other statuses need no words if a caller can do nothing about
+    // them.
     for (const status of ['404', '409', '422', '429'].filter((each) => responses.has(each)))
       t.match(description, status)
   })

@@ -123,7 +123,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[]
 }
 
-// Holds back Scalar, as a slow network does, until it is released.
+// Delays Scalar until it is released, as a slow network does.
 async function holdScalar(page: Page): Promise<() => void> {
   let release = () => {}
   const released = new Promise<void>((resolve) => {
@@ -201,7 +201,7 @@ const long = [
 ] as const
 const [pathId, queryId, bodyId, nestedId] = long
 
-// Of Scalar's own samples, those that run where the tests do. A test of the engine runs the others.
+// Those of Scalar's samples that run where the tests run. A test of the engine runs the others.
 const commands: Readonly<Record<string, readonly string[]>> = {
   'JavaScript Fetch': [process.execPath, '--input-type=module', '--eval'],
   'Shell Curl': ['bash', '-c'],
@@ -276,7 +276,7 @@ t.test(
     const dialog = page.locator('[role=dialog]').first()
     await dialog.locator('button:has-text("Send")').first().click()
     const shown = dialog.locator('.cm-content').filter({ hasText: `"id": ${bodyId},` })
-    await shown.nth(1).waitFor() // the request's, and the response's
+    await shown.nth(1).waitFor() // the request's and the response's
     t.match(await shown.nth(1).innerText(), `"id": ${nestedId}`)
     t.strictSame(received, [request])
     t.strictSame(complaints, [])
@@ -292,7 +292,7 @@ const securitySchemes = {
   oidc: { type: 'openIdConnect', openIdConnectUrl: 'https://id.example/.well-known/openid-configuration' },
 }
 
-// Issues tokens to whoever asks, by client credentials or by a code.
+// Issues tokens to anybody, by client credentials or by a code.
 async function startIssuer(t: Test): Promise<{ readonly origin: string; readonly asked: string[] }> {
   const asked: string[] = []
   const issuer = Fastify()
@@ -374,7 +374,7 @@ t.test('a visitor authorizes a request by each security scheme', { skip: browser
       await response
     }
     t.equal(received.at(-1), `${url} ${credential}`)
-    // Before it is shown, Escape would cancel the request, and leave the dialog open.
+    // Until the response is shown, Escape would cancel the request and leave the dialog open.
     await dialog.getByText('204').first().waitFor()
     await page.keyboard.press('Escape')
     await page.keyboard.press('Escape')
@@ -407,7 +407,7 @@ t.test('a visitor authorizes a request by each security scheme', { skip: browser
   t.strictSame(complaints, [])
 })
 
-// Opens a page, and records its requests to other origins and the errors of the browser.
+// Opens a page, and records its requests to other origins and the browser's errors.
 async function open(t: Test, { origin }: Pick<Service, 'origin'>, options: BrowserContextOptions) {
   const page = await openPage(t, options)
   const elsewhere: string[] = []

@@ -1,5 +1,6 @@
-// The scenarios of `npm run faults`, shortened, with time limits for a busy machine. `npm run faults` checks
-// the documented ones, and what shares of reads are served in time, which a busy machine decides.
+// The scenarios of `npm run faults`, shortened, with time limits for a busy machine. `npm run faults` itself
+// checks the documented limits, and the share of reads that are served in time; both depend on the load of
+// the machine.
 
 import { redisIsMissing } from 'contract-service/fixtures/redis'
 import { temporaryRoot } from 'contract-service/fixtures/temporary-root'
@@ -101,7 +102,7 @@ const patientBounds: Bounds = {
 const environment = await Environment.open(patientBounds, { count: 4, pauseMs: 40 })
 t.teardown(() => environment.close())
 
-// All of them at night: most of their time they wait.
+// All of them in a nightly run; they mostly wait.
 const tried = scenarios.filter((_, i) => isNightly || i % 3 === 0)
 for (const [title, scenario, skip = false] of tried) {
   t.test(`all guarantees hold when ${title}`, { skip }, async (t) => {
@@ -112,7 +113,7 @@ for (const [title, scenario, skip = false] of tried) {
   })
 }
 
-// The directories of a scenario's databases, which are copied to their standbys.
+// Places the directories of a scenario's databases in memory, because they are copied to standbys.
 function placeInMemory(t: Test): void {
   const { TMPDIR } = process.env
   process.env.TMPDIR = temporaryRoot

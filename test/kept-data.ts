@@ -1,5 +1,5 @@
-// What clients send is kept: each field that an operation takes and shows comes back in its response, when it
-// is read, and in the list. For every operation of the contract that has its handler.
+// The service keeps the data that clients send: each field that an operation takes and shows is in its
+// response, when it is read, and in the list. Tests every operation of the contract that has a handler.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Operation } from 'contract-engine'
@@ -11,7 +11,7 @@ import { fieldsOf, isReadOnly, isWriteOnly, listOf, requestSample, sample } from
 import { type Answer, contract, type Service, send, startService } from './fixtures/service.js'
 
 /**
- * Fields that a handler sets whatever was sent, and lists that may lack what was added, each with its reason.
+ * Fields that a handler sets whatever was sent, and lists that may lack an added row, each with the reason.
  */
 const excluded: Readonly<Record<`${string}.${string}` | `list of ${string}`, string>> = {
   // 'createOrder.status': 'an order begins as placed',
@@ -39,7 +39,7 @@ function responseSchema({ responses }: Operation): unknown {
   return contents.find(({ mediaType }) => isJson(mediaType))?.schema
 }
 
-// The fields of a request that its response shows, too.
+// Returns the fields of a request that its response also shows.
 function keptFields(operation: Operation): string[] {
   const shown = fieldsOf(responseSchema(operation))
   return Object.entries(fieldsOf(requestSchema(operation)))
@@ -54,7 +54,7 @@ interface Sent {
   readonly answer: Answer
 }
 
-// Sends a value of each field, and of each required parameter.
+// Sends a value for each field, and for each required parameter.
 async function sendSample(service: Service, operation: Operation): Promise<Sent> {
   const required = operation.parameters.filter((each) => each.required)
   const query = required.filter((each) => each.in === 'query').map(pairOf)
@@ -75,7 +75,7 @@ async function sendSample(service: Service, operation: Operation): Promise<Sent>
   return { url, body, answer }
 }
 
-// What a sample refers to is not stored.
+// Drops foreign keys, because the rows that a sample refers to do not exist.
 async function dropReferences({ sql }: Service): Promise<void> {
   const references = await sql`
     select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop
@@ -83,7 +83,7 @@ async function dropReferences({ sql }: Service): Promise<void> {
   for (const { drop } of references) await sql.unsafe(drop)
 }
 
-// For an operation that changes only what its client has seen.
+// Sends `If-Match: *` to an operation that changes only what its client has seen.
 function anyVersion({ parameters }: Operation): Record<string, string> {
   const takes = parameters.some((each) => each.in === 'header' && each.name.toLowerCase() === 'if-match')
   return takes ? { 'if-match': '*' } : {}
@@ -93,7 +93,7 @@ function pairOf({ name, schema }: Operation['parameters'][number]): [name: strin
   return [name, String(sample(schema))]
 }
 
-// The URL of an operation. What stands in the last parameter of its path is added before.
+// Returns the URL of an operation. First adds the row that the last parameter of its path names.
 async function urlOf(service: Service, { prefix, path }: Operation): Promise<string> {
   const [, parent, rest = ''] = /^(.*)\/\{[^/]+\}(\/.*)?$/.exec(path) ?? []
   if (parent === undefined) return service.origin + prefix + path
@@ -120,7 +120,7 @@ async function listAt(service: Service, url: string, elements: (body: unknown) =
   return items
 }
 
-// The operations that read what another has written: by itself, and in its list.
+// Returns the operations that read a row that this one writes: the row itself, and its list.
 function readersOf({ method, path }: Operation) {
   const parent = method === 'POST' ? path : path.slice(0, path.lastIndexOf('/'))
   const isOne = (each: string) => each.startsWith(`${parent}/{`) && each.indexOf('/', parent.length + 1) < 0
@@ -136,7 +136,7 @@ t.test('what clients send', async (t) => {
     if (names.length === 0) continue
     const { name, method } = operation
     t.test(`with ${name} is kept`, async (t) => {
-      const service = await startService(t) // of its own: a value may be there once only
+      const service = await startService(t) // a separate one, because a value may have to be unique
       await dropReferences(service)
       const sent = await sendSample(service, operation)
       const compare = (found: unknown, schema: unknown, where: string) => {
@@ -166,7 +166,7 @@ t.test('what clients send', async (t) => {
   }
 })
 
-// Whether they are the same but for what was sent: the fields that the service has set, such as an id.
+// True if two rows agree in the fields that the service has set, such as an id.
 function isSame(item: Node, shown: Node, sent: readonly string[]): boolean {
   const own = Object.keys(shown).filter((each) => !sent.includes(each) && each in item)
   return own.every((each) => isDeepStrictEqual(item[each], shown[each]))

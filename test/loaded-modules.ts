@@ -1,5 +1,5 @@
-// What a running service has loaded: nothing that reads a contract, or compiles a schema, which its build has
-// done.
+// A running service loads no module that reads a contract or compiles a schema, because its build has done
+// both.
 
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -45,7 +45,7 @@ t.test(
   },
 )
 
-// A module of the bundle has a map that names what it was made of.
+// Returns the sources of a module. Those of the bundle have a map that names them.
 function sourcesOf(url: string): string[] {
   if (!url.includes('/dist/service/')) return [url]
   const map = readFileSync(`${fileURLToPath(url)}.map`, 'utf8')

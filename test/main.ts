@@ -54,7 +54,7 @@ async function joinDatabase(t: Test, dataDir: string): Promise<postgres.Sql> {
   return sql
 }
 
-// For tests that do not change the database: it runs as long as this file, so that no service has to create,
+// For tests that do not change the database. It runs as long as this file, so that no service has to create,
 // start or stop it.
 const sharedDir = dataDirectory(t)
 const shared = await connect(testConfig({ DATA_DIR: sharedDir }), silent)
@@ -201,7 +201,7 @@ const queueFile = '/proc/sys/net/core/somaxconn'
 const queueMax = existsSync(queueFile) ? Number(readFileSync(queueFile)) : 0
 const queueIsShort = queueMax < burst && `the kernel queues ${queueMax} connections`
 
-/** Connects so many callers before the service accepts one of them. */
+/** Connects so many callers before the service accepts any of them. */
 async function connectAtOnce(t: Test, { child, base }: ServiceProcess, count: number): Promise<net.Socket[]> {
   const { hostname, port } = new URL(base)
   child.kill('SIGSTOP')
@@ -343,7 +343,7 @@ for (const [title, env, occupy] of [
     await occupy(t, service)
     signalGroup(service.child, 'SIGINT')
     await service.logged('stopping')
-    // Repeat until it no longer counts as npm's duplicate of the first.
+    // Repeats until it no longer counts as npm's duplicate of the first signal.
     const again = setInterval(() => signalGroup(service.child, 'SIGINT'), 50)
     service.child.once('exit', () => clearInterval(again))
     const ended = await service.ended
@@ -356,7 +356,7 @@ for (const [title, env, occupy] of [
   })
 }
 
-// A request whose body the service waits for.
+// Sends a request without its body, so that the service waits for it.
 async function sendHalf(t: Test, service: ServiceProcess): Promise<void> {
   const { hostname, port } = new URL(service.base)
   const socket = net.connect(Number(port), hostname)

@@ -73,7 +73,7 @@ t.test('the time of a refusal does not distinguish a revoked key from an unknown
   const pairs = 300
   const all = await Promise.all(Array.from({ length: pairs }, () => createKey()))
   await sql`update api_keys set revoked_at = now() where id in ${sql(all.map(({ id }) => id))}`
-  // In a pair each is the slower one equally often: other load on the machine affects both alike.
+  // Each is sent first equally often, so that other load on the machine affects both alike.
   let slower = 0
   const differences = new Set<number>()
   for (const [i, { key: revoked }] of all.entries()) {
@@ -88,6 +88,7 @@ t.test('the time of a refusal does not distinguish a revoked key from an unknown
     differences.add(statements.count - 2 * ofFirst)
   }
   t.strictSame([...differences], [0], 'both take the same number of statements')
-  // By chance it is half of them, and outside these bounds less than once in 10^15 runs.
+  // If both take the same time, half of the pairs; outside these bounds by chance less than once in 10^15
+  // runs.
   t.ok(slower > pairs / 4 && slower < (3 * pairs) / 4, `the revoked one was slower in ${slower} of ${pairs}`)
 })

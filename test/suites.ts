@@ -1,4 +1,4 @@
-// Every test is run, by one suite: those of this folder and those of the packages.
+// One suite runs each test, both of this folder and of the packages.
 
 import { readdirSync } from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-// API keys from outside: what the animals' contract promises of them.
+// API keys as callers see them: what the animals' contract promises about them.
 
 import { createApiKey } from 'contract-service/internal/auth/api-key'
 import t from 'tap'
@@ -47,6 +47,6 @@ t.test('a request gets 401 unless it has a valid bearer key', async (t) => {
   }
   for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer  '])
     t.equal((await send(`${base}/pets`, 'GET', { authorization: `${scheme} ${key}` })).status, 200, scheme)
-  // A key in another place would be in the logs of proxies.
+  // Proxies would log a key in a URL.
   t.equal((await send(`${base}/pets?authorization=Bearer%20${key}`, 'GET')).status, 401)
 })

@@ -1,4 +1,4 @@
-// The animals, for callers with a key in a cookie: what a page of another site may do in their name.
+// The animals, for callers with a key in a cookie: what a page of another site can do in their name.
 
 import { readServiceContract } from 'contract-service/internal/auth/plans'
 import { contractFile } from 'contract-service/internal/lib/paths'
@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
 import { contractText, send, startService } from '../fixtures/service.js'
 
-// ErrorCode has no code for the guard, as in a contract that is older than it.
+// Like a contract from before the guard, this one has no error code for it.
 const document = parseDocument(contractText)
 document.setIn(['components', 'securitySchemes', 'apiKey'], {
   type: 'apiKey',

@@ -13,7 +13,7 @@ import { contract as animals, contractText, send, startService } from '../fixtur
 const [low, high] = fixedPlans(animals)
 if (low === undefined || high === undefined) throw new Error('the contract has no two plans with quotas')
 
-// The animals, for keys and for tokens of a partner, whose plan a claim may name.
+// The animals, for callers with keys, and with tokens of a partner. A claim of a token may name the plan.
 const document = parseDocument(contractText)
 document.setIn(['components', 'securitySchemes', 'partner'], {
   type: 'openIdConnect',

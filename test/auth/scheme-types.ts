@@ -1,4 +1,4 @@
-// What the compiler says of the list of checks, src/schemes.ts.
+// Errors that the compiler reports in the list of checks, src/schemes.ts.
 
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'

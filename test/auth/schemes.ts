@@ -1,5 +1,5 @@
-// Several security schemes side by side, from outside: the keys of the service in a header, and the tokens of
-// a partner whom a team's own check knows.
+// Several security schemes side by side, as callers see them: the service's keys in a header, and a partner's
+// tokens, which a team's own check knows.
 
 import type { UsernamePassword } from 'contract-engine'
 import { clientOf } from 'contract-service/fixtures/clients'
@@ -21,8 +21,8 @@ import { contractText, send, startService } from '../fixtures/service.js'
 const read = 'animals:read'
 const write = 'animals:write'
 
-// The animals, whose lists take a key or a partner's token, creations both, and reading one neither or
-// either.
+// The animals. A list needs a key or a partner's token, a creation needs both, and reading one animal needs
+// either or nothing.
 const textWith = (creations: readonly object[]) => {
   const document = parseDocument(contractText)
   document.setIn(['components', 'securitySchemes'], {
@@ -45,7 +45,7 @@ const contractWith = (creations: readonly object[]) =>
   readServiceContract(contractFile, async () => textWith(creations))
 const contract = await contractWith([{ storeKey: [], partner: [write] }])
 
-// Whom each token is of, and what it may do.
+// The subject of each token, and its scopes.
 const tokens: Readonly<Record<string, readonly [subject: string, ...scopes: string[]]>> = {
   'token-of-ada': ['ada', read, write],
   'token-of-bob': ['bob', read, write],

@@ -23,7 +23,7 @@ function clientOf({ base, key }: Service, options: Partial<ClientOptions> = {}):
   return createClient({ baseUrl: base, key, ...options })
 }
 
-// Records the waits instead of waiting, and runs `meanwhile` in each.
+// A clock that records the waits instead of waiting, and runs `meanwhile` in each.
 function fakeClock(meanwhile: (ms: number) => unknown = () => {}): Clock & { waits: number[] } {
   const waits: number[] = []
   const wait = async (ms: number) => {
@@ -111,7 +111,7 @@ t.test('each page has its headers and its successor, which keeps the key of the 
   await t.rejects(async () => first.next?.({ signal }), { code: 'aborted' })
 })
 
-// A service of two pages, behind a gateway that strips /store.
+// Starts a service of two pages, behind a gateway that strips /store.
 async function startPaged(t: Test, link: string, method = 'POST', options: object = {}) {
   const asked: { method: string | undefined; url: string | undefined; headers: IncomingHttpHeaders }[] = []
   const origin = await listen(t, ({ method, url, headers }, response) => {
@@ -126,7 +126,7 @@ async function startPaged(t: Test, link: string, method = 'POST', options: objec
   return { asked, store: buildClient(paged, settings, fakeClock()) }
 }
 
-// A `fetch` that changes the headers of responses.
+// Returns a `fetch` that changes the headers of responses.
 function changing(change: (headers: Headers, request: Request, status: number) => void) {
   return async (request: Request) => {
     const { status, headers, body } = await fetch(request)
@@ -263,7 +263,7 @@ t.test('300 creations at once with a new key all succeed, in the order of the qu
   const statuses: number[] = []
   const counted = changing((headers, _, status) => {
     statuses.push(status)
-    headers.delete('Date') // the clock that Node writes it with is not stopped
+    headers.delete('Date') // Node writes it by a clock that is not stopped
   })
   const time = { now: clock.now, random: () => 0.5, wait: async (ms: number) => clock.advance(ms) }
   const options = { fetch: counted, warn: () => {}, inFlightMax: Math.min(32, fixedPlan.perMinute) }
@@ -315,7 +315,7 @@ t.test('a deprecated operation is reported once, with its sunset', async (t) => 
   t.strictSame(warnings, [deprecationWarning])
 })
 
-// A service whose operation responds 503 a number of times before it works.
+// Starts a service whose operation responds 503 a number of times before it works.
 async function startFailing(t: Test, operation: 'listPets' | 'createPet', failures: number) {
   let left = failures
   const failing = async (...args: [never, never]) => {
@@ -425,7 +425,7 @@ t.test('a creation whose response is lost is sent again and takes effect once', 
 t.test('a call over the quota of the minute waits for the next window', async (t) => {
   const first = await startService(t)
   const { key } = await first.createKey({ perMinute: 2, perDay: 100 })
-  // The next window is simulated by a second instance, which has counted no requests yet.
+  // A second instance, which has counted no requests yet, stands for the next window.
   let current = first
   const redirect = (request: Request) =>
     fetch(new Request(request.url.replace(first.origin, current.origin), request))

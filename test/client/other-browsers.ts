@@ -1,4 +1,4 @@
-// The client, the reader of a feed and /docs in the browsers that the other tests do not use.
+// The client, the reader of a feed, and /docs in the browsers that other tests do not use.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -22,7 +22,8 @@ const files: Record<string, string> = {
   '/events.js': readFileSync(path.join(projectRoot, 'docs/examples/events.js'), 'utf8'),
 }
 
-// A site with scripts, and a feed for those with a key, that is busy first and ends behind two events.
+// Starts a site with scripts, and a feed that needs a key. The feed is busy at first, and ends after two
+// events.
 async function startSite(t: Test) {
   const asked: unknown[] = []
   const server = createServer(({ url = '', headers }, response) => {

@@ -1,4 +1,4 @@
-// The client as its users get it: the tarball, installed by npm, in each runtime and with each module
+// The client as its users get it: a tarball, installed by npm, in each runtime and with each module
 // resolution.
 
 import { execFile } from 'node:child_process'
@@ -175,7 +175,7 @@ store.createPet({ body: { name: undefined, categoryId: 3n } })
 store.createPet({ body: { name: 'Rex', categoryId: 3 } })
 `
 
-// The oldest TypeScript that the package's README names, where `.ci/run --nightly` has installed it.
+// The oldest TypeScript that the package's README names, if `.ci/run --nightly` has installed it.
 const { TYPESCRIPT_OLDEST } = process.env
 const oldest: typeof ts | undefined =
   TYPESCRIPT_OLDEST === undefined ? undefined : createRequire(import.meta.url)(TYPESCRIPT_OLDEST)
@@ -197,15 +197,16 @@ for (const [name, compiler, resolution] of isNightly ? resolutions : resolutions
     for (const file of files) writeFileSync(file, typed)
     const lib = ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts']
     const own = { skipLibCheck: false, skipDefaultLibCheck: true } // its declarations, but not TypeScript's
-    const target = compiler.ScriptTarget.ES2022 // an older TypeScript knows no newer one
+    const target = compiler.ScriptTarget.ES2022 // older versions of TypeScript know no newer one
     const options = { ...strict, ...resolution, ...own, target, types: [], lib }
     t.strictSame(problemsOf(compiler.createProgram(files, options), compiler), [])
   })
 }
 
-// As in projects of callers: with the types of Node or of browsers, or both, and whatever generators are
-// there. A program without skipLibCheck has all errors of one with it. The older compiler takes ten times as
-// long: it has those projects that differ most, and its resolutions above, in browsers.
+// Projects of callers: with the types of Node, of browsers or both, and with all generators that are
+// installed. Without skipLibCheck, a program reports all errors that it reports with it. The older compiler
+// takes ten times as long: it checks only the most different of these projects, and the resolutions above for
+// browsers.
 const dom = 'dom,dom.iterable'
 const ofNode = ['--types', 'node', '--typeRoots', path.join(projectRoot, 'node_modules/@types')]
 const both = ['--lib', `esnext,${dom}`, ...ofNode]
@@ -224,7 +225,7 @@ const projects: [title: string, compilers: readonly string[], ...options: string
     ...both,
   ],
 ]
-// At night all of them.
+// All of them in a nightly run.
 const tried = isNightly ? projects : projects.slice(4, 5)
 for (const [title, compilers, ...options] of tried)
   for (const compiler of isNightly ? compilers : ['7'])
@@ -283,7 +284,7 @@ t.test('an invalid baseUrl is rejected at once', async (t) => {
     t.throws(create, { name: 'TypeError', message }, String(baseUrl))
   }
   const readAsOptions = ['http://a/v1', 'http://a/v1/', 'http://a/store/v1', 'http://a/v1 ', 'http://a/v1\n']
-  // A gateway may have another path, or none, in place of the prefix.
+  // A gateway may replace the prefix by another path, or by none.
   for (const baseUrl of [...readAsOptions, 'http://a', 'http://v1.a/', 'http://a/animals']) {
     let asked = ''
     const note = async ({ url }: Request) => {
@@ -310,7 +311,7 @@ t.test('it runs in a browser without a build step', { skip: browserIsMissing }, 
   const page = await openPage(t)
   const json = import.meta.resolve('lossless-json').replace(/.*\/node_modules/, '/node_modules')
   const map = JSON.stringify({ imports: { 'lossless-json': json } })
-  // Served from the service's origin, because no other origin is allowed.
+  // From the service's origin, because the page may load nothing from another.
   await page.route(/\/node_modules\//, (route) =>
     route.fulfill({ path: path.join(folder, new URL(route.request().url()).pathname) }),
   )

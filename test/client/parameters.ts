@@ -110,7 +110,7 @@ t.test('parameters reach the handler unchanged', async (t) => {
   }
 })
 
-// Values with which the URL would be another operation's: DELETE /toys/{id} without an id is DELETE /toys.
+// Values that would make the URL another operation's: DELETE /toys/{id} without an id is DELETE /toys.
 const misleading: [value: unknown, style?: string | undefined, explode?: boolean][] = [
   ...[undefined, null, '', [], {}, [undefined], [''], { a: undefined }].flatMap(
     (value): [unknown, string | undefined][] =>

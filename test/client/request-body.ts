@@ -116,7 +116,7 @@ t.test('a body reaches the handler unchanged', async (t) => {
   )
 })
 
-// Normalizes types that strictSame distinguishes: files arrive as buffers, and objects have no prototype.
+// Evens out types that strictSame distinguishes: files arrive as buffers, and objects have no prototype.
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return new Uint8Array(value)
   if (Array.isArray(value)) return value.map(plain)

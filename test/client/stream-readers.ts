@@ -1,5 +1,5 @@
-// A feed of events as its readers get it: curl, an EventSource of a browser, httpx-sse of Python, and the
-// client; across an item that the service cannot write, and a restart.
+// A feed of events, as its readers get it: curl, a browser's EventSource, Python's httpx-sse, and the client.
+// In between, the service cannot write an item, and restarts.
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -44,14 +44,14 @@ const contract = await contractOf({
   },
 })
 
-/** A service whose feed has the ids from 1, as far as they have been added. */
+/** A service whose feed has the ids from 1 to the last that was added. */
 class Feed {
   readonly port: number
   #last = 0
   #broken = 0
   #app: Awaited<ReturnType<typeof buildEngine>> | undefined
   #waiting: (() => void)[] = []
-  /** What each reader sent as the id of its last event. */
+  /** The `Last-Event-ID` that each reader sent. */
   readonly asked: (string | undefined)[] = []
 
   constructor(port: number) {
@@ -72,7 +72,7 @@ class Feed {
     await this.#app?.close()
   }
 
-  /** @param isBroken whether the item is not valid, when it is read first */
+  /** @param isBroken true if the item is invalid the first time that it is read */
   add(isBroken = false): void {
     this.#last++
     if (isBroken) this.#broken = this.#last
@@ -103,7 +103,7 @@ async function startFeed(t: Test): Promise<Feed> {
   return feed
 }
 
-// Adds what a reader has to get, with all that may go wrong between.
+// Adds the items that a reader must get, and everything that may go wrong in between.
 async function play(feed: Feed, count: () => number | Promise<number>): Promise<void> {
   const reached = (least: number) => until(async () => (await count()) >= least)
   feed.add()
@@ -156,9 +156,9 @@ t.test('an EventSource reads each event once', { skip: browserIsMissing }, async
   t.strictSame(await page.evaluate('window.read'), expected)
 })
 
-// A feed that has 10 items, and sends where its reader begins. A reader is cut behind so many bytes of its
-// first connection, of which the feed has sent the eleventh item; while it is away the twelfth is added; then
-// it gets the thirteenth.
+// A feed of 10 items that sends the position where its reader begins. A reader's first connection is cut
+// after so many bytes of the stream up to the eleventh item. While the reader is away, the twelfth is added;
+// then it gets the thirteenth.
 const cutContract = await contractOf({
   openapi: '3.2.0',
   paths: {
@@ -176,7 +176,9 @@ const cutContract = await contractOf({
 })
 
 async function startCutFeed(t: Test) {
-  /** By where a reader is cut: what has come through on its first connection, and what it has asked for. */
+  /**
+   * For each cut: the bytes that came through on the first connection, and the ids that the reader asked for.
+   */
   const readers = new Map<number, { passed: string; asked: (string | undefined)[] }>()
   const app = await buildEngine(cutContract, () => async ({ query, headers }: HandlerRequest) => {
     const { cut } = query as { cut: number }
@@ -221,10 +223,10 @@ async function* toysFrom(begin: number, last: number) {
   await new Promise(() => {}) // until its reader is cut, or has seen enough
 }
 
-/** Reads until the thirteenth; the ids of what it has got. */
+/** Reads up to the thirteenth item. Resolves with the ids that it got. */
 type ReadCut = (origin: string, cut: number) => Promise<readonly (string | undefined)[]>
 
-/** @param headStep how many bytes of the head lie between two cuts */
+/** @param headStep the number of bytes between two cuts in the head */
 async function playCuts(
   t: Test,
   read: ReadCut,
@@ -238,7 +240,7 @@ async function playCuts(
   first.abort()
   const sent = readers.get(whole)?.passed ?? ''
   const bodyAt = sent.indexOf('\r\n\r\n')
-  // All of the body at night, and a third of it otherwise.
+  // Every byte of the body in a nightly run; otherwise every third.
   const bodyStep = isNightly ? 1 : 3
   const cuts = Array.from(sent, (_, i) => i).filter(
     (i) => i % (i > bodyAt ? bodyStep : headStep * bodyStep) === 0,
@@ -308,7 +310,7 @@ t.test('an EventSource, cut at any byte, misses nothing behind', { skip: browser
   )
 })
 
-// A feed for those with a key, which is busy at every other request, and ends behind two events.
+// Starts a feed that needs a key. It is busy at every other request, and ends after two events.
 async function startGuardedFeed(t: Test) {
   const asked: Record<string, string | undefined>[] = []
   const guarded = await contractOf({
@@ -378,7 +380,7 @@ t.test('a page with a key reads by fetch what no EventSource does', { skip: brow
   await t.rejects(refused, /404: /)
 })
 
-// As httpx-sse's own page reconnects.
+// Reconnects like the example in httpx-sse's README.
 const python = `
 import sys, time, httpx
 from httpx_sse import connect_sse
@@ -451,7 +453,7 @@ t.test('a slow reader gets each event, and the feed waits for it', async (t) => 
   const baseUrl = await app.listen({ port: 0, host: '127.0.0.1' })
   const stream = buildClient(clientTable(contract), { baseUrl }).stream('watchToys', { reconnect: false })
   await stream.next()
-  await new Promise((resolve) => setTimeout(resolve, 500)) // in which a feed that does not wait would end
+  await new Promise((resolve) => setTimeout(resolve, 500)) // time in which a feed that does not wait would end
   t.ok(produced < total / 2, `${produced} of ${total}`)
   let count = 1
   for await (const item of stream) {

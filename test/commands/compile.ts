@@ -1,4 +1,4 @@
-// The plan of the contract in a build.
+// The plan that a build compiles from the contract.
 
 import { cpSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -10,7 +10,7 @@ import { fixedPlan } from '../fixtures/facts.js'
 const contract = 'openapi.yaml'
 const plan = 'dist/generated/contract.plan'
 
-// A checkout with a build, whose plan is current.
+// Returns a checkout with a build and a current plan.
 function checkout(t: Test): string {
   const copy = copyProjectTo(t, 'project')
   copyBuild(copy)
@@ -22,7 +22,7 @@ const compile = (copy: string, ...args: string[]) => node(copy, [`${programs}/co
 const start = (copy: string) =>
   node(copy, ['dist/src/main.js'], { PORT: '0', DATA_DIR: path.join(copy, '.data') })
 
-// In place of the links to them.
+// Replaces the links to the packages by copies.
 function copyPackages(copy: string): void {
   for (const name of ['engine', 'service']) {
     const installed = path.join(copy, `node_modules/contract-${name}`)
@@ -89,7 +89,7 @@ t.test('a plan is written again only if it would be another', async (t) => {
   t.strictSame(await compile(copy), done)
   t.equal(written(), before)
   copyPackages(copy)
-  edit(copy, 'node_modules/contract-service/dist/src/auth/plans.js', /$/, '\n// changed') // with the readers of extensions
+  edit(copy, 'node_modules/contract-service/dist/src/auth/plans.js', /$/, '\n// changed') // reads extensions
   t.strictSame(await compile(copy), done)
   t.not(written(), before)
 })

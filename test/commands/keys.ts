@@ -107,7 +107,7 @@ t.test('wrong usage exits with 2, and creates no database', async (t) => {
   t.strictSame(await readdir(dataDir), [])
 })
 
-// Runs a subcommand and returns its output, or both.
+// Runs a subcommand, and returns its output on both streams.
 async function runBoth(args: readonly string[], sql: RootSql, env = {}, read = contract) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const patience = { timeoutMs: 0 }

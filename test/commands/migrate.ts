@@ -24,7 +24,7 @@ t.test('the service runs as a role that cannot change tables', async (t) => {
   serviceUrl.password = 'it%27s'
   const service = { DATABASE_URL: serviceUrl.href }
 
-  // As for a service that is to find the primary of two.
+  // Names two servers, as for a service that has to find the primary.
   const two = service.DATABASE_URL.replace(/:(\d+)\//, ':$1,standby.example:5432/')
   const owner = { DATABASE_URL: ownerUrl, SERVICE_DATABASE_URL: two }
   const first = await callCommand('migrate', [], owner)
@@ -106,7 +106,7 @@ t.test('the service runs as a role that cannot change tables', async (t) => {
   await startFails('permission denied for table schema_migrations')
 })
 
-// The stored hash of the role's password.
+// Returns the stored hash of the role's password.
 async function passwordOf(sql: RootSql, role: string): Promise<unknown> {
   const [row] = await sql`select rolpassword from pg_authid where rolname = ${role}`
   return row?.rolpassword

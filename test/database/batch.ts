@@ -7,7 +7,7 @@ import { findPet, insertPet } from '../../src/handlers/pets/pets.js'
 import { status } from '../fixtures/facts.js'
 import { createDatabase, openPools } from '../fixtures/service.js'
 
-// A statement that the test settles.
+// Returns a batch function whose statements the test settles.
 function held() {
   const batches: { readonly inputs: readonly number[]; end(): void; fail(error: Error): void }[] = []
   const run: Batch<Sql, number, string> = (_sql, inputs) =>
@@ -18,13 +18,13 @@ function held() {
   return { batches, run: batched(run) }
 }
 
-// A batch that settles in one iteration schedules the next batch for the one after it.
+// When a batch settles in one iteration of the event loop, the next one begins in the following iteration.
 async function iteration(): Promise<void> {
   await setImmediate()
   await setImmediate()
 }
 
-// A tag of a pool that always has a free connection.
+// Returns the tag of a pool that always has a free connection.
 function poolSql(): Sql {
   const pool = { hold: (_signal: unknown, use: (held: unknown) => unknown) => use({ sqlUntil: () => ({}) }) }
   return { pool } as unknown as Sql
@@ -234,7 +234,7 @@ t.test('animals', async (t) => {
   })
 
   t.test('are stored although one of them fails', async (t) => {
-    const bad = '\0' // PostgreSQL cannot store it; the contract rejects it before
+    const bad = '\0' // PostgreSQL cannot store it; the contract normally rejects it before
     const settled = await Promise.allSettled(
       ['Ada', bad, 'Bob'].map((name) => insertPet(sql, { name, categoryId: 77n })),
     )

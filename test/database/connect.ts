@@ -129,7 +129,7 @@ t.test('no connection is closed for its age or idleness, whatever the URL sets',
   const database = await connect({ ...testConfig(), databaseUrl }, silent)
   t.teardown(() => database.close())
   const { writes, reads } = database.pools
-  // In total five times as long as the URL's limits.
+  // In total five times the URL's limits.
   const statement = (sql: Sql) => sql<{ pid: number }[]>`select pg_backend_pid() as pid, pg_sleep(0.05)`
   const callers = Array.from({ length: 16 }, async (_, i) => {
     const pids: number[] = []

@@ -157,7 +157,7 @@ async function indexes(sql: RootSql): Promise<string[]> {
   return rows.map(({ name, isValid }) => (isValid ? name : `${name} (unfinished)`))
 }
 
-// A transaction that began before: an index that is built concurrently waits for it.
+// Holds an open transaction that began earlier: an index that is built concurrently waits for it.
 async function holdSnapshot(sql: RootSql): Promise<() => Promise<void>> {
   let release = () => {}
   const released = new Promise<void>((resolve) => {
@@ -179,8 +179,8 @@ async function holdSnapshot(sql: RootSql): Promise<() => Promise<void>> {
   }
 }
 
-// Without the query for the types of arrays: if the connection is lost meanwhile, postgres.js 3.4.9 has a
-// rejection that nobody handles.
+// Connects without the query for array types. If the connection is lost during that query, postgres.js 3.4.9
+// leaves a rejection unhandled.
 function connectThrough(t: Test, url: string): RootSql {
   const types = { bigint: postgres.BigInt }
   const sql = postgres(url, { max: 4, fetch_types: false, onnotice: () => {}, types })

@@ -9,7 +9,7 @@ import { holdPets } from '../fixtures/locks.js'
 import { pgBouncerIsMissing, startPgBouncer } from '../fixtures/pgbouncer.js'
 import { createDatabase, send } from '../fixtures/service.js'
 
-// The statement timeout is a fifth of it, and more than a statement takes on a starved machine.
+// The statement timeout is a fifth of it: longer than a statement takes on a busy machine.
 const handlerTimeoutMs = 40_000
 const statementTimeoutMs = handlerTimeoutMs / 5
 
@@ -68,7 +68,7 @@ for (const mode of ['session', 'transaction'] as const)
       const before = (await count()) ?? 0
       const all = await Promise.all(
         Array.from({ length: 60 }, async (_, i) => {
-          if (i % 5 === 0) return [200, 503].includes(await readyz()) // 503 on a starved machine
+          if (i % 5 === 0) return [200, 503].includes(await readyz()) // 503 on a busy machine
           if (i % 5 === 1) return (await call('GET', '/pets?limit=1')).body.length === 1
           if (i % 5 === 2) return (await create()).status === 201
           if (i % 5 === 3) return (await create(`key-${i}`)).status === 201

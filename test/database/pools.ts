@@ -17,7 +17,7 @@ interface Service {
   readonly log: Record<string, unknown>[]
 }
 
-// Connects as a role with a connection limit, which superusers are exempt from.
+// Connects as a role with a connection limit, because superusers have none.
 async function openAs(
   t: Test,
   admin: RootSql,
@@ -143,7 +143,7 @@ for (const limit of [0, 1, 2])
         const settled = await Promise.allSettled(each.map(({ sql }) => sql`select 1`.execute()))
         return settled.map((one) => (one.status === 'rejected' ? one.reason.code : 'served'))
       }
-      // Keys first, then reads.
+      // The pool for keys comes first, then that for reads.
       const expected = [...Array(limit).fill('served'), ...Array(3 - limit).fill('53300')]
       const timely = async () => {
         const startedAt = performance.now()
@@ -151,8 +151,8 @@ for (const limit of [0, 1, 2])
         t.ok(performance.now() - startedAt < handlerTimeoutMs, 'before the request times out')
         return found
       }
-      // PostgreSQL may refuse two that arrive together where one has a place, and while places are ceded, a
-      // pool may have one for a moment.
+      // Of two simultaneous connections, PostgreSQL may refuse both although there is a place for one. And
+      // while pools cede places, one of them may briefly have a place.
       const hasSettled = () => refusals(log).at(-1) === 'database refuses connections'
       await until(async () => (await timely()).join() === expected.join() && hasSettled())
       const logged = refusals(log)
@@ -172,7 +172,7 @@ t.test('with two connections reads are served, whatever had them before', async 
   const metrics = await listenForScrapes(service)
   const create = () => service.call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })
   const reads = async () => (await service.call('GET', '/pets')).status
-  await create() // by a connection for keys and one for writes
+  await create() // takes a connection for keys and one for writes
   const creations = Array.from({ length: 4 }, async () => {
     for (let i = 0; i < 20; i++) t.match(await create(), { status: /^(201|503)$/ })
   })
@@ -233,9 +233,9 @@ t.test('a role that may no longer log in', async (t) => {
 interface Outage {
   readonly code: string
   readonly title: string
-  /** What `animal_store_ready` names. */
+  /** The cause that `animal_store_ready` names. */
   readonly cause: string
-  /** Whether reads are served, so that /readyz is 200. */
+  /** True if reads are served, so that /readyz responds 200. */
   readonly isReady: boolean
   readonly start: (role: string, database: string) => string
   readonly end: (role: string, database: string) => string
@@ -302,7 +302,7 @@ const outages: readonly Outage[] = [
 
 t.test('an outage that someone has to mend', async (t) => {
   const admin = await createDatabase(t)
-  const { pools, role } = await openAs(t, admin, -1, 10_000) // statements of tables that are locked end
+  const { pools, role } = await openAs(t, admin, -1, 10_000) // a limit that ends statements on locked tables
   const maintenance = connectTo(await readCluster(), undefined, { max: 1 })
   t.teardown(() => maintenance.end())
   const service = await startService(t, { sql: admin, pools, env: { METRICS_PORT: '9464' } })
@@ -377,7 +377,7 @@ t.test('an outage that someone has to mend', async (t) => {
     const asked: Promise<unknown>[] = []
     let most = 0
     await until(async () => {
-      asked.push(ready()) // a check that is about to end has no statement that waits
+      asked.push(ready()) // a check that is about to end has no waiting statement
       most = await waiting()
       return most > 0
     })
@@ -413,7 +413,7 @@ t.test('a column type that changes under a warm service fails no request', async
   for (const type of ['varchar(300)', 'text']) {
     t.strictSame([await all(), await all(`before-${type}`)], [[201], [201]])
     await admin.unsafe(`alter table pets alter column name type ${type}`)
-    // Alone first: a batch that fails is repeated anyway.
+    // Alone first, because a failed batch is repeated anyway.
     const alone = [await service.call('GET', '/pets/1'), await create(0, `alone-${type}`), await create(0)]
     const statuses = alone.map(({ status }) => status)
     t.strictSame([statuses, await all(), await all(`after-${type}`)], [[200, 201, 201], [201], [201]])

@@ -51,7 +51,8 @@ async function ids(sql: RootSql): Promise<bigint[]> {
   return rows.map(({ id }) => id)
 }
 
-// The message for a database after some SQL, or undefined; and that its statements mend what it names.
+// Returns the message for a database after some SQL, or undefined. Also checks that the advised statements
+// help.
 async function messageAfter(t: Test, text: string): Promise<string | undefined> {
   const sql = await createDatabase(t)
   await sql.unsafe(text)

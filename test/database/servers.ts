@@ -65,7 +65,7 @@ async function portOf(sql: Sql): Promise<number | undefined> {
 }
 
 const ready = async ({ origin }: Service) => (await send(`${origin}/readyz`)).status
-/** What degrades it, while it is ready. */
+/** The cause that degrades the service while it is ready. */
 const degradedBy = async ({ origin }: Service) => {
   const { status, body } = await send(`${origin}/readyz`)
   return [status, (body as { cause?: string }).cause]
@@ -111,7 +111,8 @@ t.test('a primary and its standby', async (t) => {
     })
   })
 
-  // Each way to give a password, and SASLprep's cases: spaces, nothing, compatibility, composition, no form.
+  // Each way to give a password, and the cases of SASLprep: spaces, removal, compatibility, composition, not
+  // prepared.
   t.test('passwords are used in the form of SASLprep, or as they are', async (t) => {
     const { sql } = primary
     const lines = 'host all scram 127.0.0.1/32 scram-sha-256\nhost all md5 127.0.0.1/32 md5'
@@ -273,7 +274,7 @@ t.test('a primary and its standby', async (t) => {
       })
     const kept = () => primary.sql`select from pets where name = 'Kept'`
     const waiting = () => primary.sql`select from pg_stat_activity where wait_event = 'SyncRep'`
-    // A statement may take half a second, which a busy machine exceeds.
+    // Retried, because a statement may take only half a second, and a busy machine exceeds that.
     const created = async () => (await service.create()) === 201
     await until(created)
     await standby.freeze()
@@ -287,7 +288,7 @@ t.test('a primary and its standby', async (t) => {
     await until(async () => String(await degradedBy(service)) === '200,stalled')
     t.match(await registry.metrics(), /_stalled\{pool="reads"\} 0\n.*_stalled\{pool="writes"\} 1\n/)
     await until(async () => (await service.call('GET', '/pets')).status === 200)
-    // The backends of those that were given up have ended: more trials add none.
+    // The backends of the given-up connections have ended, and further trials leave none behind.
     for (let i = 0; i < 2; i++) {
       await until(async () => (await waiting()).length === 1)
       t.equal(await service.create(), 503)
@@ -311,7 +312,7 @@ t.test('a primary and its standby', async (t) => {
     await primary.kill()
     await until(async () => (await ready(service)) === 503)
     t.equal(await service.create(), 503)
-    const later = use(t, url, 600_000) // waits for the promotion, too
+    const later = use(t, url, 600_000) // it also waits for the promotion
     await replication.promote()
     await untilReady(service.origin)
     t.equal(await service.create(), 201)
@@ -352,7 +353,7 @@ interface StandbyLine {
   readonly server?: string
 }
 
-// Keeps the lines about standbys. On a starved machine there may be more changes than the test makes.
+// Keeps the lines about standbys. On a busy machine there may be more changes than the test makes.
 function standbyLog() {
   const lines: StandbyLine[] = []
   const log = pino({}, { write: (line) => void (/standby/.test(line) && lines.push(JSON.parse(line))) })
@@ -371,7 +372,7 @@ t.test('requests read from a standby, and from the primary while it is unavailab
   await replication.caughtUp()
   const database = await use(t, urlOf(primary), 0, reads)
   const service = await serve(t, database)
-  // Asked at once: on a starved machine, the next statement may go to another server.
+  // In one statement: on a busy machine, the next one may go to another server.
   const readsFrom = (port: number, user: string) =>
     until(async () => {
       const found = await database.pools.reads.sql`
@@ -404,7 +405,7 @@ t.test('requests read from a standby, and from the primary while it is unavailab
   const back = { msg: 'reading from a standby', server: `127.0.0.1:${proxy.port}` }
   t.match(told().at(-1), back, 'with the address of the standby')
 
-  // Packets are lost, as when the standby's machine fails.
+  // Loses packets, as when the standby's machine fails.
   proxy.silence()
   await until(async () => (await read()) === 200)
   await readsFrom(primary.port, 'postgres')

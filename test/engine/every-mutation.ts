@@ -1,4 +1,5 @@
-// Each field of each kind of place of the documents at hand, with each other kind of value (mutations.ts).
+// In the test documents, replaces each field of each kind of place by each other kind of value
+// (mutations.ts).
 
 import t from 'tap'
 import { faultsOf, mutations } from './fixtures/mutations.js'

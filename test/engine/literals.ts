@@ -1,5 +1,5 @@
-// The types of each schema in features.yaml take the bodies that the handler of its operation receives, and
-// refuse those that are refused for their type.
+// For each schema in features.yaml, its type accepts the bodies that the handler receives, and refuses those
+// that the server refuses for their type.
 
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -13,11 +13,11 @@ import { stringify } from 'lossless-json'
 import t from 'tap'
 import { featuresFile } from '../../scripts/features/run-feature.js'
 
-// Required, as generate does: an import takes a second.
+// Required, as generate does, because an import takes a second.
 const ts: typeof import('typescript') = createRequire(import.meta.url)('typescript')
 
-// TypeScript has no conditions, and no types for all other names or items; openapi-typescript does not follow
-// $dynamicRef.
+// TypeScript cannot express conditions, or a type for all other names or items. openapi-typescript does not
+// follow $dynamicRef.
 const unsaid =
   /^(objects: `(patternProperties|dependentSchemas)|`\$ref`: `\$dynamicRef|combinations: `if|arrays: `unevaluatedItems` beside|`discriminator`: (a mapping to a schema that is no|`defaultMapping))/
 
@@ -25,12 +25,12 @@ interface Row {
   readonly feature: string
   /** The types of the schemas and of the requests, in one text. */
   readonly types: string
-  /** As literals. */
+  /** The values, as literals. */
   readonly taken: readonly string[]
   readonly refused: readonly string[]
 }
 
-/** A value as TypeScript writes it. */
+/** Returns a value in TypeScript's notation. */
 function literalOf(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`
   if (Array.isArray(value)) return `[${value.map(literalOf).join(', ')}]`
@@ -67,7 +67,7 @@ async function rowOf(feature: Feature): Promise<Row> {
 
 const ofType = /(must be (a|an) (string|boolean|object|array|number|integer)( or .*)?|is required)$/
 
-/** The messages of the compiler, by file and line. */
+/** Returns the compiler's messages, by file and line. */
 function compile(files: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const options = { strict: true, exactOptionalPropertyTypes: true, noEmit: true, skipLibCheck: true }
   const settings = { ...options, target: ts.ScriptTarget.ES2022, types: [] }
@@ -95,7 +95,7 @@ t.test('the types take what is accepted, and refuse what is refused for its type
   const files = new Map<string, string>()
   const lines = new Map<string, { readonly row: Row; readonly value: string; readonly isTaken: boolean }>()
   for (const [i, row] of rows.entries()) {
-    // By a type parameter: an open schema allows more fields than a literal of its type may have.
+    // With a type parameter, because an open schema allows more fields than a literal of its type may have.
     const before = `${row.types}
 type Body = Exclude<Operations['values']['request']['body'], undefined>
 declare function take<Value extends Body>(value: Value): void

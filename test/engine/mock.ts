@@ -1,4 +1,4 @@
-// A mock of public documents as they are found: each operation responds with what its own validator accepts.
+// Mocks of public documents, unchanged: each operation responds with a body that its own validator accepts.
 
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -14,7 +14,7 @@ const documents = path.join(projectRoot, 'test/fixtures/documents')
 const asIs = (value: unknown) => value
 const extensions = { 'x-rate-limits': asIs, 'x-rate-cost': asIs }
 
-// Any request is valid: what is looked at is the response.
+// Makes every request valid, because only the response is tested.
 function withoutRequests(contract: ReadContract): ReadContract {
   const operations = [...contract.operations].map(([id, operation]): [string, Operation] => [
     id,

@@ -1,5 +1,6 @@
-// A document in which any value may be anything is refused with a place, or read. MUTATION_SEED=7 npx tap
-// test/engine/mutations.ts tries others, MUTATIONS=1000 more of them; every-mutation.ts tries all, at night.
+// The engine refuses a document with an arbitrary value anywhere, naming its place, or reads it.
+// `MUTATION_SEED=7 npx tap test/engine/mutations.ts` tries others, MUTATIONS=1000 more of them;
+// every-mutation.ts tries all in a nightly run.
 
 import { Random } from 'contract-testing/random-schemas'
 import t from 'tap'

@@ -1,5 +1,5 @@
-// The project's own regular expressions, in what reads the bytes of strangers, take no longer than their
-// text: as recheck judges them.
+// The project's own regular expressions that read strangers' bytes take time linear in the text, as recheck
+// judges.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -10,7 +10,7 @@ import { projectRoot } from 'contract-service/internal/lib/paths'
 import { isNightly, sampled } from 'contract-testing/nightly'
 import t from 'tap'
 
-// Required: an import of the compiler takes a second.
+// Required, because an import of the compiler takes a second.
 const require = createRequire(import.meta.url)
 const ts: typeof import('typescript') = require('typescript')
 const { checkSync }: typeof import('recheck') = require('recheck/lib/browser.js')
@@ -23,7 +23,7 @@ const folders = [
   ...ofEngine.map((name) => `packages/engine/src/${name}`),
 ]
 
-// Those that backtrack, but never see the text of a stranger, or none that is long.
+// Expressions that backtrack, but never see a stranger's text, or never a long one.
 const known: Readonly<Record<string, string>> = {
   '/^(postgres(?:ql)?:\\/\\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/i': 'DATABASE_URL',
   '/^(rediss?)(?:\\+(cluster|sentinel))?:\\/\\/([^/?#]*@)?([^/?#@]+)([^#]*)$/i': 'REDIS_URL',
@@ -45,7 +45,7 @@ function statusOf(source: string, flags: string): string {
     timeout: 60_000,
     attackLimit: 10_000_000,
     ...{ attackTimeout: null, incubationTimeout: null, seedingTimeout: null },
-    // As generate judges patterns.
+    // The settings with which generate judges patterns.
     ...{ maxIteration: 4, maxInitialGenerationSize: 150, maxGenerationSize: 40 },
     ...{ mutationSize: 20, crossoverSize: 10 },
   })
@@ -68,8 +68,8 @@ t.test('no literal of the sources backtracks', async (t) => {
   t.strictSame(gone, [], 'each exception is there')
 })
 
-// Those of ajv-formats that are used. The two of URIs, which take recheck 30 s, are judged by texts, in
-// formats.ts.
+// The formats of ajv-formats that the engine uses. recheck takes 30 s for those of URIs: formats.ts tests
+// them with texts instead.
 const borrowed = ['hostname', 'ipv4', 'ipv6'] as const
 
 t.test('no format backtracks', async (t) => {
@@ -79,7 +79,7 @@ t.test('no format backtracks', async (t) => {
     if (each instanceof RegExp) t.equal(statusOf(each.source, each.flags), 'safe', name)
 })
 
-// V8 keeps a state for each repetition of a group, so one over a text of some megabytes may overflow the
+// V8 keeps a state for each repetition of a group, so matching a text of some megabytes may overflow the
 // stack.
 const fillers = ['a', '1', '%41', '\\u0041', '.', ' ', '/', 'a.', '-', '=', ',a', '\n']
 const starts = ['', '"', 'a:']
@@ -106,7 +106,7 @@ t.test('no literal that reads a body overflows the stack on megabytes', async (t
       starts.map((start) => start + filler.repeat(size / filler.length)),
     )
     for (const text of texts) {
-      text.charCodeAt(size - 1) // makes one piece of it
+      text.charCodeAt(size - 1) // flattens the string into one piece
       for (const literal of literals) {
         const [, body = '', flags = ''] = /^\/(.*)\/([a-z]*)$/s.exec(literal) ?? []
         const expression = new RegExp(body, flags)

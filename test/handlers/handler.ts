@@ -56,7 +56,7 @@ t.test('a constraint that refuses a row becomes a code of the contract', async (
           const headers: Record<string, string> = key === 'with a key' ? { 'idempotency-key': name } : {}
           return service.call('POST', '/pets', { body: { name, categoryId: 1 }, headers })
         }
-        // Together: those that share a batch with a refused one are stored.
+        // Concurrently: creations that share a batch with a refused one must be stored.
         const [taken, forbidden, ...free] = await Promise.all(
           ['taken', 'forbidden', 'a', 'b', 'c'].map(create),
         )
@@ -83,7 +83,7 @@ async function names({ sql }: Service, table: string): Promise<string[]> {
 t.test('so does a deferred constraint, behind its transaction', async (t) => {
   const createPet: Handlers['createPet'] = async (request, context) => {
     const { name } = request.body
-    // Each part defers its check again, after one that succeeded and one that failed.
+    // Each part defers its check again, after a part that succeeded and one that failed.
     for (const id of [2, 3])
       await inTransaction(context.sql, async (sql) => {
         await owner(sql, `${name} ${id}`, id)

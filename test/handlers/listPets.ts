@@ -8,7 +8,7 @@ const kinds = [null, ...statuses]
 const ofEach = 6
 const total = ofEach * kinds.length
 
-// Animals of each kind in turn.
+// Adds animals of each kind in turn.
 async function addPets({ sql }: Service, count: number): Promise<void> {
   const rows = Array.from({ length: count }, (_, i) => ({
     name: `pet ${i}`,
@@ -51,7 +51,7 @@ async function idsOf({ sql }: Service, status?: string): Promise<bigint[]> {
   return rows.map(({ id }) => id)
 }
 
-// The expected sizes of the pages.
+// Returns the expected sizes of the pages.
 function sizesOf(count: number, limit: number): number[] {
   const rest = count % limit
   return [...Array(Math.floor(count / limit)).fill(limit), ...(rest === 0 ? [] : [rest])]
@@ -99,7 +99,7 @@ t.test(`a list of ${total} animals`, async (t) => {
     t.equal(text, `[${pets.join()}]`)
   })
 
-  // Divisors of the total and others, the total itself, and the maximum.
+  // Divisors of the total and other numbers, the total itself, and the maximum.
   const limits = [1, 5, 8, total / 2, total - 1, total, pageMax].filter((limit) => limit <= pageMax)
   for (const limit of new Set(limits)) {
     t.test(`with limit=${limit} is followed to its last page, which has no next link`, async (t) => {
@@ -285,7 +285,7 @@ t.test('following links while animals are added visits each earlier animal exact
       ),
     )
   for (const [filter, ids] of Object.entries(before)) {
-    // Fewer are added than a page contains, or the walk would never end.
+    // Adds fewer animals than a page contains, or the walk would never end.
     const walked = await walk(service, `limit=${kinds.length + 3}&${filter}`, add)
     t.ok(isAscending(walked.ids), `"${filter}" in ascending order, so none twice`)
     t.strictSame(walked.ids.slice(0, ids.length), ids, 'and none is left out')

@@ -1,4 +1,5 @@
-// Each table of the project shows every value that its columns can store in one form, however a row is read.
+// Each table of the project shows any value that its columns can store in the same form, however the row is
+// read.
 
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -17,7 +18,7 @@ type Table = ReturnType<typeof table<Row, Row>>
 
 const folder = path.join(projectRoot, 'src/handlers')
 
-// The tables that the modules of handlers export, from the sources with tsx, or in dist/.
+// Imports the tables that modules of handlers export, from the sources with tsx, or compiled in dist/.
 async function tablesOfProject(): Promise<Map<string, Table>> {
   const tables = new Map<string, Table>()
   for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
@@ -34,7 +35,7 @@ function isTable(value: unknown): value is Table {
   return typeof value === 'object' && value !== null && 'shows' in value && 'takes' in value
 }
 
-// Values that a table refuses for another reason than their type are stored, too.
+// Drops constraints, so that values are stored that a table refuses for other reasons than their type.
 async function dropConstraints(sql: RootSql, name: string): Promise<void> {
   await sql.unsafe(`alter table ${name} disable trigger user`)
   const constraints = await sql`
@@ -47,7 +48,7 @@ async function dropConstraints(sql: RootSql, name: string): Promise<void> {
   for (const { drop } of indexes) await sql.unsafe(drop)
 }
 
-// The values of a column: those of its codec's type that its own type can store, such as a `varchar(9)`.
+// Returns the values of the codec's type that the column's type, such as `varchar(9)`, can store.
 async function valuesOf(sql: Sql, name: string, field: string, codec: Column<unknown>) {
   const column = codec.column ?? field
   const [found] = await sql`
@@ -64,7 +65,7 @@ async function valuesOf(sql: Sql, name: string, field: string, codec: Column<unk
   return [...[...fitting].flatMap((text) => readable(text, codec)), ...nullOf(codec)]
 }
 
-// A null in an array is no value of one whose elements are never null.
+// Reads a value, unless it is an array with a null whose elements are never null.
 function readable(text: string, { type, read }: Column<unknown>): unknown[] {
   try {
     return [read(text)]
@@ -74,7 +75,7 @@ function readable(text: string, { type, read }: Column<unknown>): unknown[] {
   }
 }
 
-// Those of each enum type.
+// Returns the labels of each enum type.
 async function labelsOf(sql: Sql): Promise<ReadonlyMap<string, string[]>> {
   const labels = await sql`
     select format_type(enumtypid, null) as type, array_agg(enumlabel::text order by enumsortorder) as labels
@@ -90,7 +91,7 @@ function nullOf(codec: Column<unknown>): unknown[] {
   }
 }
 
-// The fields of the primary key.
+// Returns the fields of the primary key.
 async function keyOf(sql: Sql, name: string, columns: AnyColumns): Promise<string[]> {
   const found = await sql`
     select attname from pg_index join pg_attribute on attrelid = indrelid and attnum = any (indkey)
@@ -99,7 +100,8 @@ async function keyOf(sql: Sql, name: string, columns: AnyColumns): Promise<strin
   return Object.keys(columns).filter((field) => key.includes(columns[field]?.column ?? field))
 }
 
-// As many rows as the column with most values has, or as a key that clients choose allows.
+// Returns as many rows as the largest number of a column's values, or as the values of a key that clients
+// choose.
 async function rowsOf(sql: Sql, { name, takes }: Table): Promise<Row[]> {
   const columns = Object.entries(takes as AnyColumns)
   const values = new Map<string, unknown[]>()
@@ -112,7 +114,7 @@ async function rowsOf(sql: Sql, { name, takes }: Table): Promise<Row[]> {
   })
 }
 
-// The columns that a row may lack a value in, although its field is never null or absent.
+// Returns the columns that may be null in a row, although their field is never null or absent.
 async function lackingOf(sql: Sql, { name, shows }: Table): Promise<string[]> {
   const found = await sql`
     select attname from pg_attribute where attrelid = ${name}::regclass and attnum > 0 and not attnotnull`

@@ -1,4 +1,4 @@
-// The cost of unknown keys: look-ups are counted by the database itself.
+// The cost of unknown keys. The database itself counts the look-ups.
 
 import { redisIsMissing, startRedis } from 'contract-service/fixtures/redis'
 import { createApiKey } from 'contract-service/internal/auth/api-key'
@@ -68,7 +68,7 @@ t.test('unknown keys beyond the quota of their address', async (t) => {
   const unseen = await service.createKey()
   const others = await Promise.all(Array.from({ length: perMinute * 2 }, () => service.createKey()))
   const lookUps = await countLookUps(service)
-  stopClocks(t) // the minute of the quota does not end
+  stopClocks(t) // the quota's minute does not end
   for (let i = 0; i < perMinute; i++) await guess(service, '192.0.2.1')
   refusesAddress(t, await guess(service, '192.0.2.1'))
 
@@ -170,7 +170,8 @@ function statuses(responses: readonly Answer[]): Record<string, number> {
 }
 
 /**
- * Counts the look-ups of keys, of which none can be made any more. Returns how to get and reset the count.
+ * Counts the look-ups of keys; afterwards no key can be created. Returns a function that reads and resets the
+ * count.
  */
 async function countLookUps({ sql }: Service): Promise<() => Promise<number>> {
   await sql`alter table api_keys rename to stored_keys`

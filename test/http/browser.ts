@@ -82,7 +82,7 @@ t.test(
   },
 )
 
-// Serves a page on its own origin.
+// Serves a page from a separate origin.
 async function servePage(t: Test): Promise<string> {
   const server = http.createServer((_, response) =>
     response.setHeader('content-type', 'text/html').end('<p>A shop</p>'),

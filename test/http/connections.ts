@@ -10,7 +10,7 @@ import t from 'tap'
 import { prefix } from '../fixtures/facts.js'
 import { type Service, startService } from '../fixtures/service.js'
 
-// Both sides of a connection.
+// Opens a connection, and returns both of its ends.
 async function connect({ app, origin }: Service): Promise<[client: net.Socket, accepted: net.Socket]> {
   const accepted = once(app.server, 'connection')
   const client = net.connect(Number(new URL(origin).port), '127.0.0.1')
@@ -19,7 +19,7 @@ async function connect({ app, origin }: Service): Promise<[client: net.Socket, a
 }
 
 const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
-// More than a close takes on a busy machine, and less than any time limit of a request.
+// Longer than a close takes on a busy machine, and shorter than any time limit of a request.
 const closeMaxMs = 9_000
 
 t.test('a close does not wait for connections on which no request begins', async (t) => {
@@ -66,7 +66,7 @@ t.test('a close accepts the connections that the kernel has made, and serves the
   const port = Number(new URL(origin).port)
   const clients = Array.from({ length: 50 }, () => net.connect(port, '127.0.0.1'))
   for (const client of clients) client.write(request)
-  await setImmediate() // Node connects behind the code that runs; it has accepted one of them at most
+  await setImmediate() // Node connects only after the code that runs, and has accepted at most one
   const closed = app.close()
   const responses = await Promise.all(clients.map((client) => text(client).catch((error) => error.code)))
   t.match(responses, Array(clients.length).fill(/^HTTP\/1.1 200 /))
@@ -92,7 +92,7 @@ t.test('a request that is still arriving while the server closes is done, or get
     socket.write(`Content-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`)
     await arrived
     const closed = service.app.close()
-    await setTimeout(3 * beginMs) // longer than a connection without a request is left open
+    await setTimeout(3 * beginMs) // longer than a connection without a request stays open
     socket.write(rest)
     t.match(await received, new RegExp(`^HTTP/1.1 ${status} [^]*\r\nconnection: close\r\n`, 'i'))
     await closed

@@ -52,7 +52,7 @@ t.test('a GET cannot write: its statement fails with 500, and the log names the 
 
 t.test('nor can one read where PostgreSQL refuses it: that is no outage either', async (t) => {
   const listPets: Handlers['listPets'] = async (_request, { sql }) => {
-    await sql`select 1 from pets for update of pets skip locked limit 1`.catch(() => {}) // and a handler may go on
+    await sql`select 1 from pets for update of pets skip locked limit 1`.catch(() => {}) // a handler may go on
     await sql`select count(*) from pets group by id for update`
     return { status: 200, body: [] }
   }

@@ -1,4 +1,4 @@
-// The service behind gateways whose path prefix it does not know: links lead on as the callers see them.
+// The service behind gateways whose path prefix it does not know: callers can follow its links.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
@@ -40,7 +40,7 @@ async function checkClient(t: Test, { key }: Service, baseUrl: string): Promise<
   t.strictSame(read.slice(0, 3), names)
 }
 
-// What a tool does with a file that was downloaded: it sends requests to the first server.
+// Does what a tool does with a downloaded file: sends requests to its first server.
 async function checkDocuments(t: Test, { auth }: Service, root: string, base: string): Promise<void> {
   for (const file of ['openapi.yaml', 'openapi.json', 'openapi-3.0.yaml']) {
     const [server] = parse((await send(`${root}/${file}`)).text).servers

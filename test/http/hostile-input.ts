@@ -1,4 +1,4 @@
-// Misbehaving clients, over raw sockets: each is limited, gets the error body, and affects no other.
+// Misbehaving clients over raw sockets: each is limited, gets the error body, and affects no other client.
 
 import { once } from 'node:events'
 import type { Server } from 'node:http'
@@ -48,7 +48,7 @@ type Unusual = readonly [
   values: readonly string[],
 ]
 
-/** A GET of a list, one part of which is replaced; a header is added. */
+/** Returns a GET of a list with one part replaced; a header is added. */
 function unusual(service: Service, part: Unusual[1], value: string): string {
   const usual = { method: 'GET', target: `${prefix}/pets`, version: 'HTTP/1.1', header: 'X-Usual: 1' }
   const all = { ...usual, [part]: value }
@@ -57,7 +57,10 @@ function unusual(service: Service, part: Unusual[1], value: string): string {
   return `${method} ${target} ${version}\r\n${lines}\r\n\r\n`
 }
 
-/** What RFC 9112 does not allow in the head of a response, or should not be there twice. */
+/**
+ * Returns the faults of a response's head: lines that RFC 9112 forbids, and fields that must not be there
+ * twice.
+ */
 function faultsOfHead(head: string): string[] {
   const [first = '', ...lines] = head.trimEnd().split('\r\n')
   const names = lines.map((line) => line.replace(/:.*/, '').toLowerCase())
@@ -69,7 +72,7 @@ function faultsOfHead(head: string): string[] {
   ]
 }
 
-// Stack traces, SQL, codes of libraries, paths of files, and a host that the client made up.
+// Stack traces, SQL, error codes of libraries, file paths, and a host that the client made up.
 const internals =
   /node_modules|node:|[.][cm]?[jt]s:\d|\bselect\b|postgres|\bpg_|FST_|HPE_|ERR_[A-Z]|ENOENT|forged\.example/i
 
@@ -396,7 +399,7 @@ t.test('one connection', async (t) => {
   )
 })
 
-// The CPU time of this process since then, independent of other processes.
+// Returns the CPU time of this process since then, independent of other processes.
 function workedMs(since: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(since)
   return Math.round((user + system) / 1_000)
@@ -548,8 +551,8 @@ t.test('thousands of connections that send nothing, or little, do not block othe
   t.teardown(() => {
     for (const socket of sockets) socket.destroy()
   })
-  // No more at once than the shortest of the kernels' queues: beyond it, Linux sends cookies, and resets a
-  // connection whose cookie it does not accept.
+  // At most as many at once as fit the shortest of the kernel's queues. Beyond it, Linux sends SYN cookies,
+  // and resets a connection if it does not accept the cookie.
   for (let i = 0; i < 500; i += 25) {
     sockets.push(...Array.from({ length: 25 }, () => openings.map(open)).flat())
     await until(() => counts.accepted === sockets.length)
@@ -629,7 +632,7 @@ t.test('no header takes more than linear time, on any kind of route', async (t) 
     Idempotency-Key: "|Access-Control-Request-Headers: a|Host: x`.split(/\|\s*/)
   const fillers = [' ', '\t', ',', ' ;', '"', '\\"', ' ; q=', '=', 'a', ';a="', 'a=b; ']
   for (const [i, start] of names.entries()) {
-    // By day two of them for each header.
+    // Two of them for each header by day.
     for (const filler of fillers.filter((_, j) => isNightly || j % 5 === i % 5)) {
       const header = start + filler.repeat((contract.limits.header - 1_000) / filler.length)
       for (const [line, others] of routes) {
@@ -642,10 +645,10 @@ t.test('no header takes more than linear time, on any kind of route', async (t) 
   }
 })
 
-// Quadratic time takes several times as long, ordinary requests a tenth of it.
+// Quadratic time takes several times as long, an ordinary request a tenth of it.
 const quickMs = 20
 
-// Other work of the process may be measured, too, so a slow action is repeated.
+// The measured time may include other work of the process, so a slow action is repeated.
 async function leastWork(tries: number, act: () => Promise<unknown>): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let i = 0; i < tries && least > quickMs; i++) {

@@ -12,7 +12,7 @@ import { holdInserts, holdKeys } from '../fixtures/locks.js'
 import { contract, createDatabase, openPools, type Service, startService } from '../fixtures/service.js'
 
 const pet = { name: 'Rex', categoryId: 1 }
-// More than an unblocked request takes on a starved machine.
+// Longer than an unblocked request takes on a busy machine.
 const limitMs = 6_000
 
 t.test('a response that takes longer than HANDLER_TIMEOUT_MS is a 503, sent in time', async (t) => {
@@ -52,7 +52,7 @@ t.test('the time of a handler begins when its request has arrived completely', a
   t.teardown(() => socket.destroy())
   socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n{`)
   await once(service.app.server, 'request')
-  await service.call('GET', '/pets') // the headers have been handled by now
+  await service.call('GET', '/pets') // by now, the headers have been handled
   clocks.advance(handlerTimeoutMs)
   socket.write(body.slice(1))
   const [response] = await once(socket, 'data')
@@ -78,7 +78,7 @@ t.test('a handler does not time out while its result waits to be read by a busy 
   t.match(await service.call('GET', '/pets/1'), { status: 200, body: { name: 'Rex' } })
 })
 
-// The contract, with a time of its own for the operation.
+// Returns the contract with a separate time limit for the operation.
 function contractWithin(id: string, timeoutMs: number): ServiceContract {
   const operation = contract.operations.get(id) as Operation
   const own = { ...operation, limits: { ...operation.limits, timeoutMs } }
@@ -103,12 +103,12 @@ t.test('an operation with a longer timeoutMs outlives HANDLER_TIMEOUT_MS', async
   const sql = await createDatabase(t)
   const service = await startService(t, {
     sql,
-    pools: await openPools(t, sql), // whose limits are not those of a shorter time: its key is looked up, too
+    pools: await openPools(t, sql), // their limits are longer: the key must still be looked up
     env: { HANDLER_TIMEOUT_MS: '100' },
     contract: contractWithin('getPet', 600_000),
     handlers: {
       ...handlers,
-      // Longer than the limit of the others: what is tested is that it passes.
+      // Longer than the limit of the other operations: this one must pass.
       getPet: async () => {
         await setTimeout(300)
         return { status: 200, body: { id: 1n, name: 'Rex', categoryId: 1n } }
@@ -167,7 +167,7 @@ t.test('nor is one that waits for a connection when its client disconnects', asy
   )
 })
 
-// By the time of this response, the service has read what was sent before on another connection.
+// When this response arrives, the service has read everything sent before on another connection.
 async function untilAccepted(service: Service, socket: net.Socket): Promise<void> {
   while (socket.writableLength > 0) await once(socket, 'drain')
   await service.call('GET', '/pets')

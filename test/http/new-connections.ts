@@ -6,7 +6,7 @@ import { until } from 'contract-testing/until'
 import t, { type Test } from 'tap'
 import { createDatabase, send, startService, testConfig } from '../fixtures/service.js'
 
-// Trials are made every ten milliseconds, whatever their outcome.
+// Makes trials begin every ten milliseconds, whatever their outcome.
 function hurryTrials(t: Test): void {
   const { setTimeout: before } = globalThis
   const hurried = (run: () => void, ms?: number, ...args: []) =>

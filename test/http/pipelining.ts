@@ -17,7 +17,8 @@ const service = await startService(t, { handlers: { ...handlers, createPet } })
 const { server } = service.app
 server.setMaxListeners(0) // one for each connection
 
-// Both sides of a connection, with what the client receives, and the most requests that were in flight on it.
+// Opens a connection; returns both ends, the bytes received, and the maximum number of requests in flight on
+// it.
 async function connect() {
   const accepted = once(server, 'connection')
   const client = net.connect(Number(new URL(service.origin).port), '127.0.0.1').setEncoding('latin1')
@@ -34,7 +35,7 @@ async function connect() {
   client.on('data', (text) => {
     connection.received += text
   })
-  client.on('error', () => {}) // what the server reads no more cannot be written
+  client.on('error', () => {}) // the server may have stopped reading
   t.teardown(() => client.destroy())
   return connection
 }
@@ -44,7 +45,7 @@ const statusesOf = (text: string) =>
 
 const auth = `Authorization: ${service.auth.authorization}\r\n`
 const head = `POST ${prefix}/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${auth}`
-// Empty lines in the bodies, where a header section may seem to end.
+// Bodies with empty lines, where a header section may seem to end.
 const spaced = '{"name":"Rex",\r\n\r\n"categoryId":1}\r\n\r\n'
 const chunked = `${spaced.length.toString(16)}\r\n${spaced}\r\n0\r\n\r\n`
 const get = `GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n`
@@ -66,7 +67,7 @@ t.test('one pipelined request of a connection is in flight', async (t) => {
     connection.client.write(request.repeat(50))
     if (status === 201) {
       await until(() => connection.requests === 1)
-      await service.call('GET', '/pets') // by now, those that are not held back would have been received
+      await service.call('GET', '/pets') // by now, any request that is not held back has been received
       t.equal(connection.requests, 1, title)
     }
     release()
@@ -125,7 +126,7 @@ const manyChunks = `${oneByteChunks(spaced.padEnd(5_000))}0\r\n\r\n`
 // A chunk has two lines.
 const chunksPerTurn = 64
 
-// The most that a number grows in a turn of the event loop, until it is stopped.
+// Returns the maximum growth of a number in one turn of the event loop, until it is stopped.
 function watchTurns(now: () => number) {
   const watched = { most: 0, stop: () => clearImmediate(next) }
   let before = now()

@@ -18,7 +18,7 @@ async function ask(
   const host = localAddress.includes(':') ? '::1' : '127.0.0.1'
   const socket = net.connect({ port, host, localAddress }).setEncoding('utf8')
   t.teardown(() => socket.destroy())
-  socket.on('error', () => {}) // a reset
+  socket.on('error', () => {}) // it may be reset
   socket.write(request)
   const response = await Promise.race([once(socket, 'data'), once(socket, 'close').then(() => [''])])
   return { socket, response: String(response[0]).split('\r\n')[0] ?? '' }

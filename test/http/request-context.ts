@@ -1,4 +1,4 @@
-// What a handler gets beside its request, from outside: through requests.
+// The context that a handler gets beside its request, tested through requests.
 
 import { EventEmitter, once } from 'node:events'
 import { createServer } from 'node:http'
@@ -13,7 +13,7 @@ import { type Service, startService } from '../fixtures/service.js'
 
 const none: Response<'listPets'> = { status: 200, body: [] }
 
-// A service whose lists run `list`.
+// Starts a service that lists animals by `list`.
 function startListing(
   t: Test,
   list: (context: Context) => Promise<unknown>,
@@ -38,7 +38,7 @@ t.test('a line of a handler has the id and the trace of its request, and no cred
   t.notMatch(JSON.stringify(service.log), service.key)
 })
 
-// Another API, which takes its time.
+// Starts a server that never responds, as another API that takes its time.
 async function slowServer(t: Test): Promise<string> {
   const server = createServer(() => {})
   t.teardown(() => server.closeAllConnections())
@@ -110,7 +110,7 @@ t.test('the services of a team reach its handlers, and are closed after the last
     ring: () => void events.push('rung'),
     close: async () => void events.push('closed'),
   }
-  const services = bells as unknown as Services // those of the project may be others by now
+  const services = bells as unknown as Services // the project's own services may be others by now
   const listPets: Handlers['listPets'] = async (_, { services }) => {
     bell.emit('begun')
     await once(bell, 'go')

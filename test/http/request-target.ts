@@ -2,7 +2,7 @@ import t from 'tap'
 import { prefix } from '../fixtures/facts.js'
 import { contract, sendRaw, startService } from '../fixtures/service.js'
 
-// Whatever the router finds malformed, admission has refused: no response has Fastify's own form.
+// Admission refuses every target that the router finds malformed, so no response has Fastify's own form.
 t.test(
   'each target gets a response with a code of the contract, and the headers of any response',
   async (t) => {

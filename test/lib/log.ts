@@ -9,7 +9,7 @@ import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { send } from '../fixtures/service.js'
 
-// To a file: on a busy machine the reader of a pipe may be late, and the pipe full.
+// Logs to a file: on a busy machine the reader of a pipe may be late, and the pipe full.
 async function run(t: Test, ...steps: string[]) {
   const file = path.join(temporaryDirectory(t), 'log')
   const handle = await open(file, 'w')

@@ -1,5 +1,6 @@
-// Stored fingerprints outlive the release that made them: an edit that changes one of these stores an animal
-// twice, or refuses a repetition, after an upgrade. Such an edit is a new version beside the old one.
+// Stored fingerprints outlive the release that made them. If an edit changes one of these, then after an
+// upgrade the service stores an animal twice, or refuses a repetition. Such an edit must be a new version
+// beside the old one.
 
 import { readServiceContract } from 'contract-service/internal/auth/plans'
 import { contractFile } from 'contract-service/internal/lib/paths'
@@ -18,7 +19,7 @@ const parameters = [
 
 const plain = '{"name":"Rex","categoryId":1}'
 
-// Of version 1, as release 1.0.0 makes them.
+// Fingerprints of version 1, as release 1.0.0 makes them.
 const golden: readonly (readonly [fingerprint: string, body: string, query?: string, headers?: object])[] = [
   ['d2623fa4d719b2ee49f53e3b9c9c41cffe62b2d18b24597f0d23bb6c07d25a9d', plain],
   [

@@ -37,7 +37,7 @@ function create({ call }: Service, key: string, body: unknown = rexText, headers
   return call('POST', '/pets', { body, headers: { 'idempotency-key': key, ...headers } })
 }
 
-// Calls a service with the key of another.
+// Calls a service with another service's API key.
 function callWith({ base }: Service, auth: Service['auth']): Service['call'] {
   return (method, path, { headers = {}, body } = {}) =>
     send(`${base}${path}`, method, { ...auth, ...headers }, body)
@@ -278,7 +278,7 @@ t.test('concurrent requests', async (t) => {
       [0, 1, 2].map((id) => ({ id, key: 'a' })),
       'as the release before reads them',
     )
-    // Who knows how another's key is stored gets nothing by it.
+    // A caller who knows how another's key is stored gains nothing.
     for (const { id, key } of rows.slice(0, -3)) {
       t.equal(id, -1)
       t.strictSame(await ask(key, undefined, null), done)
@@ -389,7 +389,7 @@ t.test('concurrent requests', async (t) => {
     const { ask, admin } = await start(t, async (name) => {
       events.push(`${name} begins`)
       if (name === 'b') throw new Error('no')
-      // Longer than it takes to roll back and to begin again.
+      // Longer than it takes to roll back and begin again.
       if (name === 'c') for (let i = 0; i < 20; i++) await admin`select 1`
       events.push(`${name} ends`)
       return done
@@ -524,7 +524,7 @@ t.test('headers that are not strings are stored as they are sent', async (t) => 
   const total = 9223372036854775807n
   const createPet: Handlers['createPet'] = async (request, context) => {
     const response = await handlers.createPet(request, context)
-    return { ...response, headers: { ...response.headers, 'X-Total': total, 'X-Ids': [1n, total] } } as never // not in the generated types
+    return { ...response, headers: { ...response.headers, 'X-Total': total, 'X-Ids': [1n, total] } } as never // not in the types
   }
   const edited = await readServiceContract(contractFile, async () => document.toString())
   const service = await startService(t, { contract: edited, handlers: { ...handlers, createPet } })
@@ -641,7 +641,7 @@ t.test('an error of the service is not stored, and its statements are rolled bac
   const createPet: Handlers['createPet'] = async (request, context) => {
     const response = await handlers.createPet(request, context)
     if (isBroken && request.body.status === status) throw new Error('broken')
-    // Nor is an invalid response stored.
+    // An invalid response must not be stored, either.
     return isBroken ? { ...response, headers: {} as never } : response
   }
   const service = await startService(t, { handlers: { ...handlers, createPet } })
@@ -687,7 +687,7 @@ t.test('an operation without x-idempotent ignores the key', async (t) => {
 })
 
 t.test('expired responses are purged in batches, by an index', async (t) => {
-  const sql = await createDatabase(t) // without a service, which purges too
+  const sql = await createDatabase(t) // without a service, because that also purges
   const fill = (count: number, hours: number) => sql`
     insert into idempotent_answers (api_key_id, idempotency_key, fingerprint, status, headers, created_at)
     select ${hours}, 'k' || n, sha256('x'), 201, '{}', now() - ${hours} * interval '1 hour'

@@ -121,7 +121,7 @@ t.test('responses are sent after the event loop has read all sockets', async (t)
 })
 
 t.test('a refusal for overload has the headers of any response', async (t) => {
-  stopClocks(t) // the reset is a whole second, to which time may not pass
+  stopClocks(t) // the reset is a whole second, and time could pass it
   const held = hold('createPet')
   const service = await startService(t, { env: { WORK_MAX: '1' }, handlers: held.handlers })
   const limited = await service.createKey({ plan: fixedPlan.name, perMinute: null, perDay: null })
@@ -220,7 +220,7 @@ t.test('requests whose connections are reset release their slots, and are logged
 
 const bodyLength = 40
 
-// A POST of which the first byte of the body was sent.
+// Begins a POST, and sends only the first byte of its body.
 function beginPost(origin: string, auth: Record<string, string>): Promise<net.Socket> {
   const { port, hostname } = new URL(origin)
   const socket = net.connect(Number(port), hostname)

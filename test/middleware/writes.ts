@@ -1,4 +1,5 @@
-// Operations that write, without an `Idempotency-Key`: nothing is stored of a request that does not succeed.
+// Operations that write, without an `Idempotency-Key`: if a request does not succeed, nothing of it is
+// stored.
 
 import { inTransaction } from 'contract-service/internal/database/driver/transaction'
 import t, { type Test } from 'tap'
@@ -18,7 +19,7 @@ async function start(t: Test, createPet: Handlers['createPet']) {
   return { ...service, create, stored, statements: countStatements(pools.writes) }
 }
 
-// With the handler's own mark, or as one that may run anything.
+// Handlers with their own mark, or marked as sharing a transaction.
 const alone = (handler: Handlers['createPet']): Handlers['createPet'] => handler
 const shared = (handler: Handlers['createPet']) =>
   Object.assign(handler, { sharesTransaction: true as const })

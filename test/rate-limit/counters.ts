@@ -25,7 +25,7 @@ import {
 const unavailable = 'redis unavailable, counting in memory'
 const available = 'redis available again'
 
-// Bans a key after the second second with a rejection: Redis has a clock of its own, so time passes.
+// Bans a key after the second second with a rejection: Redis has its own clock, so time passes.
 const ban = { ...contract.rateLimits.ban, rejections: 1, withinSeconds: 60 }
 const strict = { ...contract, rateLimits: { ...contract.rateLimits, ban } }
 const nextSecond = () => setTimeout(1_010)
@@ -41,7 +41,7 @@ t.test('in-memory counters', async (t) => {
     const { app, createKey } = await startService(t, { env: { WORK_MAX: '10000' } })
     const { perMinute } = fixedPlan
     const { key } = await createKey({ plan: fixedPlan.name, perMinute: null, perDay: null })
-    // Injected, so that all of them wait for the same look-up of the key and continue in the same tick.
+    // Injected, so that all wait for the same look-up of the key, and continue in the same tick.
     const request = { url: `${contract.prefix}/pets`, headers: { authorization: `Bearer ${key}` } }
     const responses = await Promise.all(Array.from({ length: perMinute + 90 }, () => app.inject(request)))
     t.strictSame(
@@ -57,7 +57,7 @@ t.test('in-memory counters', async (t) => {
     t.teardown(() => app.close())
     const counters = await createCounters(app, contract, testConfig(), silent)
     const client = clientOfKey('1', 60)
-    const from = (ip: string) => ({ ip, routeOptions: {} }) as FastifyRequest // the properties that are read
+    const from = (ip: string) => ({ ip, routeOptions: {} }) as FastifyRequest // no other properties are read
     const oldest = '192.0.2.1'
     await counters.count(client)
     await counters.address(from(oldest))
@@ -203,7 +203,7 @@ t.test('counters in Redis', { skip: redisIsMissing }, async (t) => {
     await nextSecond()
     await spread(banned, 2)
     t.strictSame(count(await spread(half, halfway)), { 200: halfway })
-    // One after the other, so that the first has seen all counts.
+    // In sequence, so that the first instance has seen all counts.
     for (const each of pair.toReversed()) {
       const last = await Promise.all([used, banned, half].map((headers) => list(each, headers)))
       t.strictSame(
@@ -274,7 +274,7 @@ function list(service: Service | undefined, headers: Headers): Promise<Answer> {
   return send(`${service?.base}/pets`, 'GET', headers)
 }
 
-/** Waits for the counters' state on /readyz: on a starved machine its probe of the database may be late. */
+/** Waits for the counters' state on /readyz: on a busy machine its probe of the database may be late. */
 async function untilCounters(services: readonly Service[], state: string): Promise<void> {
   const isShown = async ({ origin }: Service) => (await send(`${origin}/readyz`)).body.counters === state
   await until(async () => (await Promise.all(services.map(isShown))).every(Boolean))
@@ -292,7 +292,7 @@ function remaining({ headers }: Answer): number {
   return Number(headers.get('x-ratelimit-remaining'))
 }
 
-/** The level of each line with that message. */
+/** Returns the level of each line with that message. */
 function levels(log: readonly Record<string, unknown>[], message: string): unknown[] {
   return log.filter(({ msg }) => msg === message).map(({ level }) => level)
 }
@@ -301,7 +301,7 @@ function count(responses: readonly Answer[]): Record<string, number> {
   return countBy(responses, ({ status }) => String(status))
 }
 
-/** Sixteen clients, spread over the services, that send requests until the load ends. */
+/** Starts sixteen clients, spread over the services, that send requests until the load ends. */
 function startLoad(services: readonly Service[], headers: Headers) {
   const responses: Answer[] = []
   const progress = new EventEmitter()

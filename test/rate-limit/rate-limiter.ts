@@ -17,7 +17,7 @@ async function keyOf(service: Service, perMinute: number, perDay: number) {
     for (let i = 0; i < count; i++) responses.push(await call())
     return responses
   }
-  // Those of `count` seconds, each told of its 429.
+  // Calls once a second for `count` seconds; each call gets a 429.
   const keepCalling = async (count: number, clock: Clocks) => {
     for (let i = 0; i < count; i++) {
       clock.advance(second)

@@ -27,7 +27,7 @@ const unavailable = 'redis unavailable, counting in memory'
 const mayEvict = 'redis may evict counters, set maxmemory-policy to noeviction'
 const perMinute = 300
 
-// Bans a key after the second second with a rejection: Redis has a clock of its own, so time passes.
+// Bans a key after the second second with a rejection: Redis has its own clock, so time passes.
 const { ban } = contract.rateLimits
 const strict = {
   ...contract,
@@ -326,7 +326,7 @@ t.test('a cluster', { skip: redisIsMissing }, async (t) => {
       t.match(await counters.count(client), { minute: { remaining: 8 } })
       t.match(log, [{ level: 40, msg: unavailable, reason: /^Too many Cluster redirections/ }])
       for (let i = 0; i < 4; i++) {
-        await delay(300) // for a probe
+        await delay(300) // time for a probe
         t.match(await counters.count(client), { minute: { remaining: 7 - i } })
       }
       t.equal(log.length, 1, 'the probes failed, too')
@@ -548,7 +548,7 @@ async function untilReplicated(sentinel: RedisServer, replica: RedisServer, port
 }
 
 function from(ip: string): FastifyRequest {
-  return { ip, routeOptions: {} } as FastifyRequest // the properties that are read
+  return { ip, routeOptions: {} } as FastifyRequest // no other properties are read
 }
 
 function tlsFile(name: string): string {
@@ -572,7 +572,9 @@ async function moveSlot(t: Test, servers: readonly RedisServer[], key: string): 
   await finish()
 }
 
-/** Begins to move the slot of a key, as a reshard that is interrupted. Returns what finishes it. */
+/**
+ * Begins to move the slot of a key, like an interrupted reshard. Returns a function that finishes the move.
+ */
 async function beginMove(
   t: Test,
   servers: readonly RedisServer[],

@@ -15,7 +15,7 @@ import { temporaryDirectory } from 'contract-service/fixtures/directory'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 
-// A package of one file, with the project's own compiler.
+// A project with one package of one file, and this project's compiler.
 function startProject(t: Test) {
   const tsconfig = {
     composite: true,
@@ -90,7 +90,8 @@ t.test('packages are compiled again when a file has changed or is moved there, a
   t.match(await build(), { code: 0 })
 })
 
-// Two test runs may begin at once: what one finds built, it must not write under the other's compiler.
+// Two test runs may begin at once: one must not rewrite, while the other's compiler runs, what is already
+// built.
 t.test('whatever the options, what is built already is not written', async (t) => {
   const { place, build } = startProject(t)
   const timesOf = () =>

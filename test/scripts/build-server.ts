@@ -45,7 +45,7 @@ async function build(
   )
 }
 
-// What makes the plan of the contract.
+// The program that makes the plan of the contract.
 const compile = 'node_modules/contract-service/dist/src/commands/compile.js'
 
 const refusing = "console.error('openapi.yaml:1:1'); process.exitCode = 1"
@@ -133,7 +133,7 @@ t.test('a successful compilation exits 0, with what a newer Node gains on the ol
   t.match(await build(t, compiler(''), 'v22.1.0'), { code: 0, stderr: 'Building the service …\n' })
 })
 
-// A fake of esbuild, which writes a program and tells how often it was called.
+// A fake esbuild that writes a program, and records how often it was called.
 const counting = `const { appendFileSync, mkdirSync, writeFileSync } = require('node:fs')
 exports.build = async ({ outdir }) => {
   mkdirSync(outdir, { recursive: true })
@@ -170,7 +170,7 @@ t.test(
   },
 )
 
-// A fake of esbuild, whose chunk has another name each time.
+// A fake esbuild whose chunk has another name each time.
 const chunking = `const { readdirSync, mkdirSync, writeFileSync } = require('node:fs')
 exports.build = async ({ outdir }) => {
   mkdirSync(outdir, { recursive: true })

@@ -12,7 +12,7 @@ const bundle = path.join(projectRoot, 'dist/service')
 const files = readdirSync(bundle, { recursive: true, encoding: 'utf8' })
 const read = (file: string) => readFileSync(path.join(bundle, file), 'utf8')
 
-// Of a project or of an installation, with a database of its own.
+// Starts the service of a project or of an installation, with a separate database.
 async function start(t: Test, env: Record<string, string> = {}, root = projectRoot) {
   const { url } = await startDatabaseProxy(t, await createDatabase(t))
   const service = await startProcess(t, { DATABASE_URL: url, ...env }, { root })
@@ -80,13 +80,13 @@ t.test(
   },
 )
 
-// What a program reads or loads when it needs it.
+// Packages that a program reads or loads only when it needs them.
 const late = [
   ...['@apidevtools/json-schema-ref-parser', '@mongodb-js/saslprep', '@scalar/fastify-api-reference'],
   'pino-pretty',
 ]
 
-// What runs from the sources alone.
+// A module that only the sources use.
 const ofSources = 'contract-engine/compile'
 
 t.test('a package that is imported late has its names', async (t) => {
@@ -99,8 +99,8 @@ t.test('a package that is imported late has its names', async (t) => {
     [],
   )
   t.ok(imported.length > 0)
-  // A chunk of one would have `default` alone. What asks for a machine's id is of a detector that is not
-  // used.
+  // A bundled CommonJS chunk would have only the name `default`. The exception asks for a machine's id, for a
+  // detector that the service does not use.
   const withoutNames = programs.filter(({ text }) => text.includes('export default require_'))
   for (const { file } of withoutNames) t.match(file, /^getMachineId-/)
 })

@@ -8,7 +8,7 @@ import t from 'tap'
 
 const script = path.join(projectRoot, 'scripts/check-setup.cjs')
 
-const projectParts = 'packages/service/project' // which the scripts run
+const projectParts = 'packages/service/project' // the scripts run its programs
 
 // Runs the script as if under that version of Node.
 async function check(version: string): Promise<{ code: number; stderr: string }> {

@@ -1,4 +1,4 @@
-// The service as `npm pack` makes a package of it, without what builds it.
+// The service as `npm pack` packs it, without the packages that build it.
 
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 
 const building = new Set(['@typescript', 'typescript', 'esbuild', 'contract-engine', 'contract-service'])
 
-// With the packages that a production install has, in the place of those in the repository.
+// Unpacks it with the packages of a production install in place of the repository's.
 async function unpacked(t: Test): Promise<string> {
   const folder = temporaryDirectory(t)
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts']

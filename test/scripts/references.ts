@@ -1,5 +1,4 @@
-// One contract, inline and by every kind of `$ref`: neither contract:diff nor the client tells one from the
-// other.
+// One contract, inline and with every kind of `$ref`: to contract:diff and to the client, both are the same.
 
 import { clientTable } from 'contract-client/generate'
 import { diffContracts, lineOf } from 'contract-diff'
@@ -20,7 +19,7 @@ t.test('the table of the client is the same', async (t) => {
     t.strictSame(clientTable(await contractOf(filesOf(inline))), expected, title)
 })
 
-// One of each kind of object.
+// An edit of each kind of object.
 const edits: readonly (readonly [from: string, to: string])[] = [
   ['description: Later.', 'description: Too many.'],
   ['maximum: 10', 'maximum: 9'],
@@ -59,7 +58,7 @@ t.test('contract:diff sees the same edit of what is referred to', async (t) => {
     }
     const expected = kindsOf(inline, edited)
     t.ok(expected.length > 0, `${from} -> ${to}`)
-    // Another form for each edit; at night each one.
+    // A different form for each edit; in a nightly run, every form.
     const others = forms.slice(kinds.length)
     for (const [title, filesOf] of others.filter((_, j) => isNightly || j === i % others.length)) {
       const [before, after] = [await contractOf(filesOf(inline)), await contractOf(filesOf(edited))]

@@ -24,11 +24,11 @@ console.log(word, process.argv.slice(2).join(), parse('a: 1').a, readFileSync(ne
 `
 
 const word = `import { createRequire } from 'node:module'
-const require = createRequire(import.meta.url ?? __filename) // as of a package that others bundle, too
+const require = createRequire(import.meta.url ?? __filename) // as in a package that others may bundle
 export const word = require('yaml').parse('hello')
 `
 
-// A project with one tool, and the packages of this one.
+// Creates a project with one tool, and the packages of this project.
 function projectWithTool(t: Test): string {
   const folder = temporaryDirectory(t, {
     'package.json': '{ "type": "module" }',
@@ -67,7 +67,7 @@ async function run(folder: string): Promise<string> {
   return stdout + stderr
 }
 
-// A file that was written again is another one.
+// Returns the inode of a file: it changes when the file is written again.
 function made(folder: string, kind: 'cjs' | 'cache'): number {
   return statSync(path.join(folder, `dist/tools/hello.${kind}`)).ino
 }

@@ -17,7 +17,7 @@ import { customPlan, prefix, statuses } from '../fixtures/facts.js'
 import { holdInserts } from '../fixtures/locks.js'
 import { contract, createDatabase, openPools, send, startService, testConfig } from '../fixtures/service.js'
 
-// The process metrics may gain samples at any time, such as a kind of garbage collection.
+// The process metrics may gain samples at any time, such as another kind of garbage collection.
 function ownNames(samples: ReadonlyMap<string, number>): string[] {
   return [...samples.keys()].filter((name) => name.startsWith('animal_store_'))
 }

@@ -1,4 +1,4 @@
-// The time of a request in metrics and in the log: that of the service, without waits for the client.
+// The time of a request in metrics and in the log: the service's own, without waits for the client.
 
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -13,12 +13,12 @@ import { startService } from '../fixtures/service.js'
 
 const body = JSON.stringify({ name: 'Rex', categoryId: 1 })
 const bodyFields = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`
-// The time passes by the tests' clock, so these are exact.
+// Exact, because the time passes by the test's clock.
 const [clientMs, ownMs] = [4_000, 700]
 
 type Overrides = Parameters<typeof startService>[1]
 
-// A service with stopped clocks, whose metrics server listens.
+// Starts a service with stopped clocks, whose metrics server listens.
 async function startTimed(t: Test, { env, ...overrides }: Overrides = {}) {
   const service = await startService(t, { env: { METRICS_PORT: '9464', ...env }, ...overrides })
   const metrics = await listenForScrapes(service)
@@ -40,7 +40,7 @@ async function startTimed(t: Test, { env, ...overrides }: Overrides = {}) {
 const head = (key: string, method: string, fields = '') =>
   `${method} ${prefix}/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${fields}\r\n`
 
-// Node responds 100 when the service begins to read the body: then the client's time begins.
+// Node responds 100 when the service begins to read the body; from then on, the service waits for the client.
 const postHead = (key: string) => head(key, 'POST', `${bodyFields}Expect: 100-continue\r\n`)
 
 const endings: [title: string, end: (client: Socket) => unknown, status: number][] = [
@@ -114,7 +114,7 @@ t.test('a response that is read slowly took the client’s time', async (t) => {
   const { client, socket } = await service.open()
   client.pause()
   client.write(head(service.key, 'GET').repeat(500))
-  await until(() => socket.writableLength > 0) // the buffers of the kernel are full
+  await until(() => socket.writableLength > 0) // the kernel's buffers are full
   const before = service.lines().length
   service.clocks.advance(clientMs)
   client.resume()

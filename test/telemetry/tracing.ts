@@ -220,7 +220,7 @@ t.test('a closed, unresponsive or refusing collector neither delays nor fails th
   for (const endpoint of [closed, await startUnresponsiveCollector(t), refusing.url]) {
     const { service, auth, linesOf } = await start(t, {
       OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
-      OTEL_BSP_SCHEDULE_DELAY: '600000', // so that the shutdown exports
+      OTEL_BSP_SCHEDULE_DELAY: '600000', // so that only the shutdown exports
       SHUTDOWN_TIMEOUT_MS: '10000',
     })
     for (let i = 0; i < 20; i++) t.equal((await send(`${service.base}/pets`, 'GET', auth)).status, 200)

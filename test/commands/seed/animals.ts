@@ -9,7 +9,7 @@ interface Animal {
   readonly status: string | null
 }
 
-// The animals that are added with a seed, by statements of so many.
+// Adds animals with a seed, so many per statement, and returns them.
 async function added(sql: RootSql, count: number, seed: number, perStatement = count): Promise<Animal[]> {
   await sql`truncate pets`
   for (let from = 1; from <= count; from += perStatement)
@@ -29,7 +29,7 @@ t.test('the same seed gives the same animals, another seed different ones', asyn
   }
 })
 
-// Also that PostgreSQL's hash is what it was: a new version must not change the animals of a seed.
+// Also proves that PostgreSQL's hash has not changed: a new version must not change the animals of a seed.
 t.test('seed 1 begins with these animals', async (t) => {
   t.strictSame(await added(await createDatabase(t), 3, 1), [
     { name: 'Molly the Koi', category_id: 7n, status: 'available' },

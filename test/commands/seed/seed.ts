@@ -31,7 +31,7 @@ t.test('wrong usage changes nothing, prints the usage and exits with 2', async (
   )
 })
 
-// The programs' embedded database, kept running between them.
+// Opens the embedded database of the programs, and keeps it running between them.
 async function openDatabase(t: Test) {
   const dataDir = dataDirectory(t)
   const env = { DATA_DIR: dataDir }
@@ -121,7 +121,7 @@ t.test('a locked table is reported with the session that locks it, and nothing i
   t.equal(await count(), 0)
 })
 
-// Animals after the first tenth wait for a lock that the test holds.
+// Makes animals after the first tenth wait for a lock that the test holds.
 async function holdHalf(t: Test) {
   const { env, sql, count } = await openDatabase(t)
   await sql.unsafe(`

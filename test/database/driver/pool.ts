@@ -15,7 +15,7 @@ interface Options {
   readonly size?: number
   readonly depth?: number
   readonly readTimeoutMs?: number
-  /** Of statements, by the server, and from when they were asked for. */
+  /** How long a statement may take: on the server, and from when its caller asked. */
   readonly limitMs?: number
   readonly host?: string
   readonly port?: number
@@ -250,7 +250,7 @@ t.test('a connection', async (t) => {
     const busy = pool.hold(undefined, async (held) => {
       while (!isOver) await held.sqlUntil(undefined)`select 1`
     })
-    await pool.probe(2_000) // which it waits for, while others complete
+    await pool.probe(2_000) // it waits for the statement, while others complete
     isOver = true
     await busy
     let release = () => {}
@@ -357,21 +357,21 @@ t.test('a connection', async (t) => {
     const answer = t.rejects(statement, { code: 'CONNECTION_CLOSED' })
     await setTimeout(200) // before the byte, which comes after 300 ms
     await new Promise(setImmediate) // so that timers run next
-    block(600) // so that the byte is unread when the timer is due
+    block(600) // so that the byte is still unread when the timer is due
     await answer
   })
 
   t.test('that is idle for long is not closed', async (t) => {
     const { sql } = await openPool(t, admin, { readTimeoutMs: 1_000 })
     const pid = await pidOf(sql)
-    await setTimeout(1_500) // elapsed time is what the test is about
+    await setTimeout(1_500) // the test is about elapsed time
     t.equal(await pidOf(sql), pid)
     await sql`select pg_sleep(0.01)`
     t.equal(await pidOf(sql), pid)
   })
 })
 
-/** Of parallel attempts, one reaches the second server when another has just reached the first. */
+/** Two parallel attempts: one reaches the second server when the other has just reached the first. */
 class TwoAttempts extends Servers {
   #isFirst = true
 
@@ -426,7 +426,7 @@ t.test('end() waits for statements in flight, and rejects queued and later ones'
   await t.rejects(async () => pool.sql`select 1`, { code: 'CONNECTION_ENDED' })
 })
 
-// A server that hangs up at once.
+// Starts a server that hangs up at once.
 async function hangUp(t: Test): Promise<{ readonly port: number; attempts(): number }> {
   let count = 0
   const server = net.createServer((socket) => {
@@ -438,7 +438,7 @@ async function hangUp(t: Test): Promise<{ readonly port: number; attempts(): num
   return { port: (server.address() as net.AddressInfo).port, attempts: () => count }
 }
 
-// The first attempts may have started while the server was down.
+// Retries, because the first attempts may have started while the server was down.
 async function untilServed(sql: Sql): Promise<number> {
   for (;;) {
     const pid = await pidOf(sql).catch(() => 0)

@@ -1,5 +1,5 @@
-// A contract that is loaded from its plan is the one that is read from its files, and the plan of other files
-// or of another engine is refused.
+// A contract loaded from its plan equals the contract read from its files. A plan of other files or of
+// another engine is refused.
 
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -36,7 +36,7 @@ for (const file of files)
     t.strictSame(await responsesOf(loaded), await responsesOf(await readServiceContract(file)))
   })
 
-// Of stubs: to what is of the engine itself, to each operation, and to what is none.
+// Returns the responses of stubs: to the engine's own paths, to each operation, and to an unknown path.
 async function responsesOf(contract: ServiceContract): Promise<object[]> {
   const app = await buildServer(contract, ({ name }) => notImplemented(name))
   const operations = [...contract.operations.values()].map(
@@ -62,7 +62,7 @@ paths:
 const toys = "get: { operationId: listToys, responses: { '204': { description: None. } } }"
 const advice = 'Run: npm run build'
 
-// Of files in memory, by their names.
+// Reads files from memory, by their names.
 function readsOf(texts: Record<string, string>): { readText: (file: string) => Promise<string> } {
   return {
     readText: async (file) => texts[path.basename(file)] ?? Promise.reject(new Error(file)),
@@ -167,7 +167,7 @@ t.test(
   },
 )
 
-// As on another Node, of which a build knows nothing.
+// Loads the contract as another version of Node would, unknown to the build.
 async function onAnother(
   contract: string,
   change: (body: PlanBody['contract']) => object,

@@ -39,8 +39,7 @@ async function statementOf(run: (sql: Sql) => Promise<unknown>): Promise<Stateme
     Object.assign(statement, { text, values })
     return []
   }
-  // The functions use only the tagged template of postgres.js, constant parts of it, and whole texts with
-  // values.
+  // The functions use only postgres.js's tagged template, constant parts of it, and whole texts with values.
   await run(note as unknown as Sql).catch(() => {}) // it has no page
   return statement
 }
@@ -56,7 +55,7 @@ interface Explained {
 type Status = (typeof statuses)[number]
 const [common, rare] = statuses
 
-// One animal in 10,000 has the rare status, the last ones: the worst case for a scan by id.
+// The worst case for a scan by id: only the last animals, one in 10,000, have the rare status.
 async function addPets(sql: RootSql): Promise<void> {
   await sql`
     insert into pets (name, category_id, status)
@@ -123,8 +122,8 @@ const queries: [title: string, query: Query][] = [
   ],
 ]
 
-// Generic plans are cached, so each is made in every state of the table: before a VACUUM, index-only scans
-// cost more.
+// Plans are cached, so they are made in every state of the table. For instance, index-only scans cost more
+// before a VACUUM.
 const states: [title: string, prepare: (sql: RootSql, plan: () => Promise<void>) => Promise<void>][] = [
   [
     'filled after planning',
@@ -179,7 +178,7 @@ const states: [title: string, prepare: (sql: RootSql, plan: () => Promise<void>)
   ],
 ]
 
-// The defaults of a server, a database or a role, each the worst for the statements of requests.
+// Defaults of a server, a database or a role, each the worst one for the statements of requests.
 const otherDefaults = {
   ...{ jit: 'on', jit_above_cost: '0', max_parallel_workers_per_gather: '4' },
   ...{ force_parallel_mode: 'on', debug_parallel_query: 'on' }, // before and since PostgreSQL 16
@@ -198,7 +197,7 @@ for (const [state, prepare] of states) {
     // One connection, because plans are cached per connection.
     const sql = await createDatabase(t, { max: 1 })
     await sql`alter table pets set (autovacuum_enabled = off)`
-    // So few that reading all of them is estimated to take no longer than an index does.
+    // So few rows that PostgreSQL estimates a scan of all to be as fast as an index.
     await sql`
       insert into idempotent_answers (api_key_id, idempotency_key, fingerprint, status, headers)
       select 1, i, sha256('a'), 201, '{}' from generate_series(1, 46) i`

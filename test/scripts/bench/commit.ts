@@ -1,4 +1,4 @@
-// What `npm run bench -- --against` builds of a commit, in a small repository.
+// The build that `npm run bench -- --against` makes of a commit, in a small repository.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'

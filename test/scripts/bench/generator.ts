@@ -14,7 +14,7 @@ async function portOf(t: Test, listener: RequestListener): Promise<number> {
 function jobOf(port: number, others: Partial<Job> = {}): Job {
   const nextRequest = () => 'GET / HTTP/1.1\r\nHost: test\r\n\r\n'
   const interruption = new AbortController().signal
-  // On a busy machine few responses may come in this time: a test that needs several repeats the job.
+  // On a busy machine few responses may arrive in this time: a test that needs several repeats the job.
   return { port, connections: 4, durationMs: 300, nextRequest, interruption, ...others }
 }
 

@@ -1,4 +1,4 @@
-// The memory of many uploads at once, in a process of its own: a small version of
+// The memory of many concurrent uploads, in a separate process: a small version of
 // scripts/bench/uploads/main.ts.
 
 import { execFile } from 'node:child_process'
@@ -7,8 +7,8 @@ import { isNightly } from 'contract-testing/nightly'
 import t from 'tap'
 import { measureUploads, startUploadServer } from '../../../scripts/bench/uploads/measure.js'
 
-// All of the bodies would take 400 MB. What one run uses more than another, as V8 collects, is far less than
-// this.
+// All of the bodies would take 400 MB. The variation between runs, which V8's garbage collection causes, is
+// far less than this limit.
 const uploads = { count: 40, bytes: 10_000_000 }
 const moreMax = 150_000_000
 
@@ -36,7 +36,7 @@ t.test('lines of items, 60 MB at once, use little memory', { skip: !isNightly &&
 })
 
 t.test('a slow upload by curl passes, for longer than REQUEST_TIMEOUT_MS', async (t) => {
-  const timeoutMs = 2_500 // curl sends once in a second: its rate is measured over more than two
+  const timeoutMs = 2_500 // curl sends once a second: its rate is measured over more than two
   const server = await startUploadServer({ REQUEST_TIMEOUT_MS: String(timeoutMs) })
   t.teardown(() => server.stop())
   const program = [process.execPath, '-e', 'process.stdout.write(Buffer.alloc(40_000))']

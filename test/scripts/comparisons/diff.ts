@@ -18,7 +18,7 @@ t.test('in the opposite direction, an equal contract is equal', async (t) => {
 })
 
 t.test('without other tools, only contract-diff is counted', async (t) => {
-  // Of a few edits: they are all classified above.
+  // Only a few edits, because the test above classifies all of them.
   const only = 'header'
   const args = ['dist/scripts/comparisons/diff/main.js', '--only', only]
   const { stdout } = await promisify(execFile)(...nodeCommand(args), {

@@ -39,7 +39,7 @@ interface Development {
   readonly ended: Promise<unknown[]>
 }
 
-// As `npm run dev` does.
+// The command of `npm run dev`.
 const program = ['packages/service/contract-service.js', 'dev']
 
 function startDev(t: Test, cwd: string, env: Record<string, string>, command = program): Development {
@@ -62,7 +62,7 @@ function startDev(t: Test, cwd: string, env: Record<string, string>, command = p
 function reader(stream: NodeJS.ReadableStream, ended: Promise<unknown>): Development['until'] {
   const lines = createInterface({ input: stream })[Symbol.asyncIterator]()
   const end = ended.then(() => ({ done: true, value: '' }))
-  let lost: Error | undefined // a later line would be that of another edit
+  let lost: Error | undefined // the reader has ended: a later line would belong to another edit
   return async (pattern) => {
     if (lost !== undefined) throw lost
     const seen: string[] = []
@@ -79,7 +79,7 @@ function reader(stream: NodeJS.ReadableStream, ended: Promise<unknown>): Develop
   }
 }
 
-// Adds a required field to responses: in the schema, and in the examples, which must match it.
+// Adds a required field to responses: to the schema, and to the examples, which must match it.
 function withLength(text: string): string {
   const [before = '', after = ''] = text.split('    NewPet:\n')
   const required = before
@@ -100,7 +100,7 @@ function withStoredLength(text: string): string {
 
 const migration = 'src/migrations/9999-pet-length.sql'
 
-// A second contract, in a folder whose files are none otherwise, and a part of it with a name of any kind.
+// A second contract, in a folder that usually has none, and a part of it in a file with an unusual name.
 const withAdmin: Edits = {
   'docs/parts/limit': () => '{ type: integer, maximum: 10 }\n',
   'docs/admin.yaml': () => `openapi: 3.1.0
@@ -128,7 +128,7 @@ async function beside() {
     ),
 }
 
-// Processes still running from the copy, and a database still locked.
+// Returns the processes that still run from the copy, and the database if it is still locked.
 async function leftovers(copy: string, dataDir: string): Promise<string[]> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'args='])
   const processes = stdout.split('\n').filter((args) => args.includes(copy))
@@ -199,7 +199,7 @@ t.test('a good edit is served, and a bad edit leaves the last good server runnin
 
   await t.test('a failing migration stops the new server', async (t) => {
     edit(copy, {
-      // First: with the code alone, a server would start and query a missing column.
+      // With the migration first: with the code alone, a server would start and query a missing column.
       [migration]: () => 'alter tabel pets add column length_cm integer not null default 5;\n',
       'src/handlers/pets/pets.ts': withStoredLength,
     })
@@ -251,7 +251,7 @@ t.test('a good edit is served, and a bad edit leaves the last good server runnin
 
   await t.test('Ctrl-C stops the server and its database', async (t) => {
     dev.child.kill('SIGINT')
-    dev.child.kill('SIGINT') // npm forwards the signal that the terminal has sent already
+    dev.child.kill('SIGINT') // npm forwards the signal that the terminal has already sent
     t.strictSame(await dev.ended, [0, null])
     t.match(dev.log.at(-1), { msg: 'stopped' })
     t.strictSame(await leftovers(copy, dataDir), [])

@@ -54,7 +54,7 @@ async function postgresPid(folder: string): Promise<string | undefined> {
   return undefined
 }
 
-// proc(5): Z is a zombie. tsx's esbuild process exits by itself a moment later.
+// Omits zombies (Z in proc(5)), and tsx's esbuild process, which exits by itself a moment later.
 async function processes(): Promise<{ stat: string; group: number }[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')))
@@ -64,7 +64,7 @@ async function processes(): Promise<{ stat: string; group: number }[]> {
   })
 }
 
-// T is stopped.
+// True if PostgreSQL is stopped (T in proc(5)).
 async function isFrozen(folder: string): Promise<boolean> {
   const pid = await postgresPid(folder)
   return /\) T /.test(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''))

@@ -12,7 +12,7 @@ import { featuresFile, runFeature } from '../../../scripts/features/run-feature.
 const features = await readFeatures(featuresFile)
 const isRefused = ({ refused }: Feature) => refused !== undefined
 
-// Those that work are tried without the service, too: packages/engine/test/features.ts.
+// packages/engine/test/features.ts also tries the supported features, without the service.
 for (const feature of [
   ...features.filter(isRefused),
   ...sampled(features.filter((each) => !isRefused(each))),

@@ -11,7 +11,7 @@ import t from 'tap'
 
 const key = { name: 'Idempotency-Key', in: 'header', schema: { type: 'string' } }
 
-// The operations of the client, by name, of a contract with a POST for each of these.
+// Returns the client's operations, by name, for a contract with these POSTs.
 function operationsOf(...operations: object[]): Readonly<Record<string, ClientOperation>> {
   return clientTable(contractOf(...operations)).operations
 }
@@ -22,7 +22,8 @@ function contractOf(...operations: object[]): Contract {
   return toContract({ document, text: '' }, {}, operationExtensions).contract
 }
 
-// Only the mark means that the server does it once: with the header alone, a retry could take effect twice.
+// Only the mark promises that the server does it once: with the header alone, a retry could take effect
+// twice.
 for (const isIdempotent of [true, false]) {
   t.test(
     `the client ${isIdempotent ? 'repeats' : 'does not repeat'} a POST that is ${isIdempotent ? '' : 'not '}x-idempotent`,

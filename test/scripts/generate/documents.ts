@@ -1,5 +1,5 @@
-// Documents that were not written for this server, unmended: those beside the fixtures, and any in the folder
-// that DOCUMENTS names. Each is generated from, and serves every operation as a stub.
+// Unchanged documents that were not written for this server: those beside the fixtures, and any in the folder
+// that DOCUMENTS names. generate accepts each, and the server serves every operation as a stub.
 
 import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -19,7 +19,7 @@ function projectOf(t: Test, write: (file: string) => void): string {
   return folder
 }
 
-// Without a check of any scheme.
+// Builds a server without a check for any scheme.
 const buildUnchecked = (...[contract, handlerOf, log]: Parameters<typeof buildServer>) =>
   buildServer(contract, handlerOf, log, { listed: new Map() })
 
@@ -126,7 +126,7 @@ t.test('a large document is linted first, without its examples', async (t) => {
   await t.rejects(none, { message: /^[^\n]*Swagger 2\.0 is not supported/ })
 })
 
-// By every way through it, the last would be looked at 2^40 times.
+// If every path through the schemas were followed, the last schema would be read 2^40 times.
 t.test('a schema with many references is read once', async (t) => {
   const chain = Array.from({ length: 40 }, (_, i) => {
     const next = `{ $ref: '#/components/schemas/S${i + 1}' }`

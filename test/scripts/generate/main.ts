@@ -23,7 +23,7 @@ const schemas = ['components', 'schemas']
 const listPets = ['paths', '/pets', 'get']
 const getPet = ['paths', '/pets/{petId}', 'get']
 
-// What the lint only warns of in a contract stops nothing.
+// Only warnings of the lint, which stop nothing.
 const warnings = /^(openapi\.yaml:\d+:\d+ warning .+\n)*$/
 
 const plain = (_: unknown, text: string) => text
@@ -33,7 +33,7 @@ async function generate(copy: string): Promise<readonly Written[]> {
   return writeDifferences(copy, differences)
 }
 
-// As --check tells it.
+// Returns the differences as --check reports them.
 async function found(copy: string): Promise<{ file: string; state: string }[]> {
   const { differences } = await findDifferences(copy)
   return differences.map(({ file, state }) => ({ file, state }))
@@ -94,7 +94,7 @@ t.test('an edit of the contract makes the generated files stale until the next r
   t.strictSame(await found(copy), [])
 })
 
-// One project for both: the second check is of what the second edits can have touched.
+// Both tests share a project: the second checks only the files that its own edits can affect.
 t.test('the compiler reports exactly what an edit leaves to do', async (t) => {
   const copy = copyProject(t)
   edit(copy, 'tsconfig.json', '"generated", "scripts", "test"', '"generated"')

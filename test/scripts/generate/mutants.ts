@@ -1,5 +1,5 @@
-// What the tests of a proposed resource are worth: each fault that is put into its handlers, its table or its
-// migration has to fail them.
+// Proves the worth of a proposed resource's tests: they must fail for each fault in its handlers, its table
+// or its migration.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -15,7 +15,7 @@ const json = (name: string) => `{ application/json: { schema: ${ref(name)} } }`
 const rest = "default: { $ref: '#/components/responses/UnexpectedError' }"
 const tag = '{ ETag: { schema: { type: string } } }'
 
-// The operations of a resource that has all of them.
+// Returns the operations of a resource that has all kinds.
 function operations(one: string, many: string, place: string, query: string): string {
   return `
   /${place}:
@@ -155,7 +155,7 @@ const adding: Change = (document) => {
     document.setIn([...schemas, 'ErrorCode', 'x-enumStatuses', code], status)
 }
 
-/** A fault: what is replaced in a file, or in the only one of a folder, by what. */
+/** A fault: the file, or the folder of a single file, the text to replace, and its replacement. */
 type Mutant = readonly [file: string, from: string | RegExp, to: string]
 
 const table = (name: string) => `src/handlers/${name}/${name}.ts`
@@ -224,7 +224,7 @@ function fileOf(copy: string, file: string): string {
   return file.endsWith('/') ? path.join(place, readdirSync(place)[0] ?? '') : place
 }
 
-// Replaces what a mutant replaces, and returns what puts it back.
+// Applies a mutant, and returns a function that undoes it.
 function mutate(copy: string, [file, from, to]: Mutant): () => void {
   const place = fileOf(copy, file)
   const text = readFileSync(place, 'utf8')
@@ -236,7 +236,7 @@ function mutate(copy: string, [file, from, to]: Mutant): () => void {
 
 const program = (file: string) => ['--import=tsx/esm', file]
 
-// Each run has its own server, named after its parent process: this one.
+// Runs with a separate database server, named after its parent process, which is this one.
 async function withServer<Result>(copy: string, run: () => Promise<Result>): Promise<Result> {
   const { code, stderr } = await node(copy, program('packages/service/test/fixtures/start-cluster.ts'))
   if (code !== 0) throw new Error(stderr)
@@ -270,7 +270,7 @@ t.test('the tests of a proposed resource', async (t) => {
   for (const [name, all] of Object.entries(mutants)) await survivors(t, copy, name, all)
 })
 
-// Those of a migration have a server of their own: it is applied to what tests clone.
+// Mutants of a migration need a separate server, because the template that tests clone is migrated.
 async function survivors(t: Test, copy: string, name: string, all: readonly Mutant[]): Promise<void> {
   const left: Mutant[] = []
   const judge = async (mutant: Mutant) => {

@@ -12,7 +12,7 @@ import t, { type Test } from 'tap'
 import { buildClient } from '../../../scripts/package/client.js'
 import { copyProject, edit, editContract, handlerText } from '../../fixtures/copy.js'
 
-// In place of `components:`, the line before which it goes.
+// Replaces the line `components:` by the operation and that line.
 const operation = (name: string, rest: string) => `  /${name}:
     post:
       operationId: ${name}
@@ -32,7 +32,7 @@ const events =
 
 const itemOf = (name: string) => `type Item = import('../../generated/operations.js').ItemOf<'${name}'>`
 
-// Of each: what a handler takes or gives, rightly and wrongly.
+// For each: its name, the rest of its contract, a right and a wrong handler, and the compiler's error.
 const rows: readonly (readonly [
   name: string,
   rest: string,

@@ -1,5 +1,5 @@
-// A resource from its schema, as a newcomer has it: the contract of a copy is edited, `generate --resource`
-// writes the files, they compile, and their own tests pass on PostgreSQL.
+// A resource from its schema, as a newcomer creates it: in a copy with an edited contract, `generate
+// --resource` writes the files, they compile, and their own tests pass on PostgreSQL.
 
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -19,7 +19,7 @@ import {
 
 const schemas = ['components', 'schemas']
 
-// Adds paths, schemas and codes of errors to the contract.
+// Adds paths, schemas and error codes to the contract.
 function adding(text: string): Change {
   const { paths, components, codes } = parse(text)
   return (document) => {
@@ -41,7 +41,7 @@ const json = (name: string) => `{ application/json: { schema: { $ref: '#/compone
 const next = "{ Link: { $ref: '#/components/headers/NextLink' } }"
 const tag = '{ ETag: { schema: { type: string } } }'
 
-// A field of each kind, and all that an operation of a resource may have.
+// A field of each kind, and everything that an operation of a resource may have.
 const toys = adding(`
 codes: { toy_not_found: 404, toy_name_taken: 409, unknown_maker: 409, precondition_failed: 412, precondition_required: 428 }
 paths:
@@ -133,7 +133,7 @@ components:
               spot: { type: [object, 'null'], properties: { x: { type: number }, y: { type: [number, 'null'] } } }
 `)
 
-// As little as a resource has, and two operations that no resource has.
+// The minimum of a resource, and two operations that belong to no resource.
 const boxes = adding(`
 codes: { box_not_found: 404 }
 paths:
@@ -170,8 +170,8 @@ components:
       lid: { type: object }
 `)
 
-// Forms that others choose: bodies without a name, a page without a default, a change that responds with
-// nothing.
+// Forms that other authors choose: bodies without a name, a page without a default, a change that responds
+// without a body.
 const shelves = adding(`
 codes: { shelf_not_found: 404 }
 paths:

@@ -13,7 +13,7 @@ import t from 'tap'
 import { ampleTerms } from '../../fixtures/facts.js'
 import { send, testConfig } from '../../fixtures/service.js'
 
-// With this environment's settings of npm and its proxy.
+// Runs the upgrade with this environment's npm and proxy settings.
 const upgrade = (dataDir: string) => {
   const own = Object.entries(process.env).filter(([name]) => /^npm_config_|_proxy$|_CERTS?$/i.test(name))
   return runProgram('packages/service/contract-service.js', ['upgrade'], {
@@ -63,7 +63,7 @@ t.test('the data of PostgreSQL 17 are moved, keys and all', async (t) => {
   t.match(await service.stop(), { code: 0 })
 })
 
-// The number of a process that has ended.
+// Returns the pid of a process that has ended.
 async function endedPid(): Promise<number> {
   const child = spawn(process.execPath, ['-e', ''])
   await once(child, 'exit')
@@ -81,7 +81,7 @@ t.test('what a killed upgrade has left is removed', async (t) => {
 })
 
 t.test('the server of a killed upgrade is stopped', async (t) => {
-  // In a folder of its own: another test run removes what it finds of an ended process.
+  // In a separate folder, because another test run removes leftovers of ended processes.
   const TMPDIR = temporaryDirectory(t)
   const program = 'packages/service/dist/test/fixtures/left-server.js'
   const { stdout } = await runProgram(program, [], { TMPDIR })

@@ -1,4 +1,4 @@
-// Each feature of OpenAPI 3.1 and 3.2 that the engine supports, as a document of OpenAPI 3.0.
+// Each feature of OpenAPI 3.1 and 3.2 that the engine supports, converted to OpenAPI 3.0.
 
 import { readSource, toContract, toOpenApi30 } from 'contract-engine/tools'
 import { contractOf, engineAlone, readFeatures, runCase } from 'contract-testing/features'
@@ -8,7 +8,7 @@ import { stringify } from 'yaml'
 import { featuresFile } from '../../../../scripts/features/run-feature.js'
 import { problemsOf } from '../../../fixtures/openapi-problems.js'
 
-// What a client of the converted document does not know of.
+// Features that the converted document cannot express.
 const lost = new RegExp(
   '^(method: (QUERY|`additionalOp)|querystring: (JSON|text)|cookie style: (array|object)|' +
     'events: (JSON and text as|a constant text)|`multipart/form-data`: a file in `dependentSchemas`)',

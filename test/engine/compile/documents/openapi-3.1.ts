@@ -1,4 +1,4 @@
-// A contract of OpenAPI 3.2 as one of 3.1.
+// A contract of OpenAPI 3.2, converted to 3.1.
 
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
