@@ -453,7 +453,7 @@ t.test('a slow reader gets each event, and the feed waits for it', async (t) => 
   const baseUrl = await app.listen({ port: 0, host: '127.0.0.1' })
   const stream = buildClient(clientTable(contract), { baseUrl }).stream('watchToys', { reconnect: false })
   await stream.next()
-  await new Promise((resolve) => setTimeout(resolve, 500)) // time in which a feed that does not wait would end
+  await new Promise((resolve) => setTimeout(resolve, 500)) // a feed that does not wait would end by then
   t.ok(produced < total / 2, `${produced} of ${total}`)
   let count = 1
   for await (const item of stream) {

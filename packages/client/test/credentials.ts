@@ -20,7 +20,7 @@ const securitySchemes = {
   certificate: { type: 'mutualTLS' },
 }
 
-/** By the name of the operation: the alternatives that it has. */
+/** The security alternatives of each operation, by its name. */
 const operations: Record<string, readonly object[]> = {
   ...Object.fromEntries(Object.keys(securitySchemes).map((name) => [name, [{ [name]: [] }]])),
   both: [{ header: [], cookie: [], query: [] }],
@@ -55,7 +55,7 @@ function tableOf(schemes: object, all: Record<string, readonly object[]>) {
 
 const table = tableOf(securitySchemes, operations)
 
-/** What a server received, beside what all requests have. */
+/** The parts of a request that a server received, without those of all requests. */
 interface Received {
   readonly url: string | undefined
   readonly authorization: string | undefined
@@ -197,7 +197,7 @@ for (const [given, message] of [
 ] as const)
   t.test(`refused: ${JSON.stringify(given)}`, async (t) => {
     const make = () => buildClient(table, { baseUrl: 'http://a', ...given } as unknown as AnyClientOptions)
-    // It begins so, and does not contain the credential.
+    // The message begins with this text, and does not contain the credential.
     t.throws(make, { name: 'TypeError', message: new RegExp(`^${message}(?!.*${secret})`) })
     const client = buildClient(table, { baseUrl: 'http://a' })
     await t.rejects(async () => client.operations.open?.(given as object), { name: 'TypeError' })
@@ -255,7 +255,7 @@ t.test('a contract with one scheme takes its credential as `key`', async (t) => 
   t.equal((await buildClient(open, { baseUrl }).operations.b?.())?.data, null)
 })
 
-// Compiled, not run.
+// Compiled, but not run.
 export const typed = [
   { key: 'k' } satisfies CredentialOptions<{ a: string }>,
   { key: async () => 'k' } satisfies CredentialOptions<{ a: string }>,

@@ -1,4 +1,4 @@
-// Failures of the network and of servers, each produced by a small server.
+// Failures of the network and of servers; a small server produces each.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -66,7 +66,7 @@ t.test('the time limit includes the body', async (t) => {
   await t.rejects(exchange(new Request(url), post, optionsOf([], { timeoutMs: 50 })), { code: 'timeout' })
 })
 
-// Each would wait for ever: a test that hangs fails.
+// Without its limit, each would wait for ever: a test that hangs fails.
 const endings: [
   title: string,
   end: (controller: AbortController) => Partial<ExchangeOptions>,
@@ -249,7 +249,7 @@ t.test('a redirect of a creation is not followed, because fetch would follow it 
   for (const status of [301, 302, 303, 307, 308])
     await t.rejects(create(status), { code: 'redirect', status, message: /a redirect to \/200 that was not/ })
   t.strictSame(asked, ['POST', 'POST', 'POST', 'POST', 'POST'])
-  const hidden = async () => Response.error() // like what a browser makes of a redirect
+  const hidden = async () => Response.error() // what a browser makes of a redirect
   const inBrowser = exchange(new Request(url, { method: 'POST' }), post, optionsOf([], { fetch: hidden }))
   await t.rejects(inBrowser, { code: 'redirect' })
 })

@@ -6,7 +6,7 @@ function read(framing: 'sse' | 'lines', texts: readonly string[]): SentItem[] {
   return [...texts.flatMap((text) => reader.push(text)), ...reader.end()]
 }
 
-// By the WHATWG HTML standard, 9.2.6, and by what browsers make of it.
+// As in the WHATWG HTML standard, section 9.2.6, and in browsers.
 const events: [title: string, text: string, items: SentItem[]][] = [
   ['lines of data', 'data: a\ndata:\ndata:  b\n\n', [{ data: 'a\n\n b' }]],
   ['a field without a colon', 'data\n\ndata\ndata\n\n', [{ data: '' }, { data: '\n' }]],

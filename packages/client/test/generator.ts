@@ -1,4 +1,4 @@
-// `contract-client generate`: a client of any contract, without a service.
+// `contract-client generate` makes a client of any contract, without a service.
 
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -41,7 +41,7 @@ const error: unknown = await getBook({ path: { id: 1n } }).catch((reason) => rea
 if (isErrorOf(error, 'getBook')) console.log(error.status, error.body.code)
 `
 
-// A folder with the contract and a session, and the command in it.
+// Returns a folder with the contract and a session, and a function that runs the command there.
 function library(t: Test) {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'contract-client-'))
   t.teardown(() => rmSync(folder, { recursive: true }))

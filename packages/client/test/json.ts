@@ -14,7 +14,7 @@ function bytesOf(text: string): ArrayBuffer {
 
 const json = (schema: object) => ({ content: { 'application/json': { schema } } })
 
-// The table of a contract with one operation, x, that has these responses.
+// Returns the client's table for a contract with one operation, x, that has these responses.
 function tableOf(responses: object, schemas: object = {}): ClientTable {
   const paths = { '/x': { get: { operationId: 'x', responses } } }
   const document = {
@@ -87,8 +87,8 @@ for (const [title, schema, text, value, schemas] of cases) {
   })
 }
 
-// Each keyword with schemas, and a value whose numbers these describe: the small is a bigint, too, unless
-// the keyword is only a condition.
+// Each keyword that contains schemas, and a value whose numbers they describe. Small numbers become bigints,
+// too, unless the keyword is only a condition.
 const big = 9007199254740993n
 const nested = { properties: { a: int64 } }
 // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema

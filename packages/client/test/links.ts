@@ -29,7 +29,7 @@ const targets: [target: string, url: string | undefined][] = [
   ['../../pets', '/store/v1/pets'],
   ['/store/v1/pets', '/store/v1/pets'],
   ['https://api.example/store/v1?x', '/store/v1?x'],
-  // To the path of the request, at a name or a prefix of which the client does not know.
+  // Links to the path of the request, under a host or a prefix that the client does not know.
   ['/v1/toys/3/parts?cursor=a', '/store/v1/toys/3/parts?cursor=a'],
   ['http://127.0.0.1:3000/v1/toys/3/parts?cursor=a', '/store/v1/toys/3/parts?cursor=a'],
   ['https://other.example/a/b/toys/3/parts?cursor=a#b', '/store/v1/toys/3/parts?cursor=a'],

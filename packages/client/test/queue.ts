@@ -27,7 +27,7 @@ interface Timer {
   run(): void
 }
 
-/** A clock that runs from timer to timer once everything that happens at a time has happened. */
+/** A clock that jumps to the next timer when everything due at the current time has happened. */
 class SimulatedClock implements Clock {
   #nowMs = Date.parse('2026-11-20T12:00:00.400Z')
   #timers: Timer[] = []
@@ -40,7 +40,7 @@ class SimulatedClock implements Clock {
     return 0
   }
 
-  /** The timers that are set. */
+  /** The number of timers that are set. */
   get timers(): number {
     return this.#timers.length
   }
@@ -83,7 +83,7 @@ class Service {
   readonly windows = new Map<string, { used: number; endsAtMs: number }>()
   readonly served: string[] = []
   readonly statuses: number[] = []
-  /** What is not valid is counted with all that its address sends. */
+  /** Revoked keys: their requests are counted with all others of the same address. */
   readonly revoked = new Set<string>()
   inFlight = 0
   inFlightMost = 0
@@ -136,7 +136,7 @@ class Service {
     return Response.json(isAdmitted ? [] : refusal, { status: isAdmitted ? 200 : 429, headers })
   }
 
-  /** How many responses had a status. */
+  /** Returns the number of responses with a status. */
   count(status: number): number {
     return this.statuses.filter((each) => each === status).length
   }
@@ -177,7 +177,7 @@ for (const [count, perMinute] of [
       const beganMs = clock.now()
       await clock.runUntil(addAll(client, count))
       const refused = service.count(429)
-      // Those that left before the first response: with a quota below it, nobody could know.
+      // The calls that were sent before the first response: with a smaller quota, the client could not know.
       t.equal(refused, Math.max(0, Math.min(32, count) - perMinute))
       t.equal(service.count(200), count)
       t.ok(service.inFlightMost <= 32)

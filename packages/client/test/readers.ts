@@ -1,4 +1,4 @@
-// What the client must read by itself, because it has no engine: it reads the same.
+// Small readers that the client has because it has no engine: they must read the same as the engine's.
 
 import { nameIn as nameOfEngine } from 'contract-engine/lib/request-target'
 import { isSafe as isSafeForEngine, methodsOfNode, responseContent } from 'contract-engine/tools'

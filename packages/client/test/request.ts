@@ -1,4 +1,4 @@
-// What a call refuses before anything is sent: values that would arrive as others.
+// Values that a call refuses before it sends anything, because they would arrive as other values.
 
 import { toContract } from 'contract-engine/tools'
 import t from 'tap'
@@ -91,7 +91,7 @@ const refused: [operation: string, request: object, message: string][] = [
   ['form', { body: { ids: [1, 2 ** 60] } }, `body.ids[1]${inexact}`],
   ['parts', { body: { id: 2 ** 60 } }, `body.id${inexact}`],
   ['parts', { body: { toy: { id: 2 ** 60 } } }, `body.toy.id${inexact}`],
-  // What JSON would write as something else.
+  // Values that JSON would write as something else.
   ['any', { body: Number.NaN }, 'body must not be NaN'],
   ['json', { body: { weight: Number.POSITIVE_INFINITY } }, 'body.weight must not be Infinity'],
   ['any', { body: { a: [undefined] } }, 'body.a[0] must not be undefined'],
@@ -108,7 +108,7 @@ const refused: [operation: string, request: object, message: string][] = [
   ['any', { body: { a: new Date(Number.NaN) } }, 'body.a must not be an invalid Date'],
   ['any', { body: { a: { toJSON: () => Number.NaN } } }, 'body.a must not be NaN'],
   ['any', { body: circle }, 'body.self[0] refers back to an object that contains it'],
-  // What the text of a parameter, or of a body, would be something else.
+  // Values whose text in a parameter or a body would be something else.
   ['json', { path: { id: Symbol('x') } }, 'path.id must not be a symbol'],
   ['json', { path: { id: () => 1 } }, 'path.id must not be a function'],
   ['json', { path: { id: Number.NaN } }, 'path.id must not be NaN'],
@@ -161,7 +161,7 @@ const refused: [operation: string, request: object, message: string][] = [
     'body.a must not be a file: the contract declares a form without files',
   ],
   ['form', { body: { a: [undefined] } }, 'body.a[0] must not be undefined'],
-  // Null, which only JSON has, and what would be divided.
+  // Null, which only JSON has, and values whose text would be split.
   ['json', { query: { ids: [1n, null] } }, 'query.ids[1] must be a single value, not null'],
   ['json', { query: { ids: [undefined] } }, 'query.ids[0] must not be undefined'],
   ['json', { query: { deep: { n: null } } }, 'query.deep.n must be a single value, not null'],

@@ -74,7 +74,7 @@ t.test('a timer of any length ends when it is due', async (t) => {
     globalThis.setTimeout = ((run: () => void, delay: number) => {
       asked.push(delay)
       queueMicrotask(run)
-    }) as typeof setTimeout // runs at once what is asked for
+    }) as typeof setTimeout // runs each timer at once
     startTimer(ms, () => {
       isDue = true
     })

@@ -1,4 +1,4 @@
-// The promise of the client, on random contracts and arguments: the service finds the operation and the
+// The client's promise, on random contracts and arguments: the service receives the operation and the
 // arguments that were given, or the client refuses before it sends anything.
 
 import { isDeepStrictEqual } from 'node:util'
@@ -20,7 +20,7 @@ const list = { type: 'array', items: text }
 const pair = { type: 'object', properties: { R: text, G: text } }
 const open = { type: 'object', properties: { R: text }, additionalProperties: text }
 
-/** What a parameter or a field takes, and how a value of it is made. */
+/** The schema of a parameter or a field, and a function that makes a value for it. */
 type Shape = readonly [schema: object, make: (random: Random) => unknown]
 const shapes: Readonly<Record<string, Shape>> = {
   text: [text, textIn],
@@ -121,11 +121,11 @@ function fieldsIn(random: Random, names: readonly string[]): Values {
 
 interface Tried {
   readonly operation: object
-  /** The arguments of a call. */
+  /** Makes the arguments of a call. */
   readonly make: (random: Random) => Record<string, Values>
 }
 
-// An operation at a path, and what makes its arguments.
+// Returns an operation at a path, and a function that makes its arguments.
 function operationAt(random: Random, method: string, path: string): Tried {
   const inPath = [...path.matchAll(/\{(\w)\}/g)].map(([whole, name = '']) => {
     const isAlone = path.split('/').includes(whole)
@@ -168,7 +168,7 @@ function parameter(random: Random, name: string, location: Location, form: objec
   return { name, location, shape, make, parameter: { name, in: location, ...required, ...content } }
 }
 
-// Two objects whose fields are parameters of their own would have the same names.
+// Keeps only one object whose fields become separate parameters: two would have the same names.
 function withoutClashes(parameters: readonly Parameter[]): Parameter[] {
   const isSpread = ({ shape, location }: Parameter) =>
     ['pair', 'open'].includes(shape) && ['query', 'cookie'].includes(location)
@@ -210,7 +210,7 @@ function formBody(random: Random) {
   }
 }
 
-// What has no text is absent, which is as much as a query or a form can say.
+// Drops values without a text: a query or a form can only leave them out.
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null) return value

@@ -1,4 +1,4 @@
-// Streams of items over HTTP: what arrives, what is lost, and how a stream goes on.
+// Streams of items over HTTP: what arrives, what is lost, and how a stream continues.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { listen } from 'contract-testing/port'
@@ -40,7 +40,7 @@ interface Client extends AnyClient {
   readonly retries: Retry[]
 }
 
-// Waits of the client take no time, and are recorded.
+// Creates a client whose waits take no time and are recorded.
 function clientOf(baseUrl: string, options: Partial<AnyClientOptions> = {}): Client {
   const waits: number[] = []
   const retries: Retry[] = []
@@ -71,7 +71,7 @@ const status =
     response.writeHead(code, headers).end()
 const end = status(204)
 
-// A server with an answer for each request, whose Last-Event-IDs are recorded.
+// Starts a server with an answer for each request; it records the Last-Event-IDs.
 async function serve(t: Test, ...answers: Answer[]) {
   const ids: (string | undefined)[] = []
   const sockets = new Set<unknown>()
@@ -207,7 +207,7 @@ t.test(
     t.strictSame(new Set(ids.slice(1)), new Set(['1']))
     t.strictSame(waits.slice(0, 6), [2_000, 2_000, 4_000, 8_000, 16_000, 30_000])
     t.match([retries[0], retries[13]], [{ error: { code: 'unreachable' } }, { error: { status: 503 } }])
-    await t.rejects(watched.next(), { name: 'ApiError', status: 500 }) // what the service itself cannot do is told
+    await t.rejects(watched.next(), { name: 'ApiError', status: 500 }) // its own failure is reported
     await t.rejects(all(clientOf('http://127.0.0.1:1', { attemptsMax: 1 }).stream('watch')), {
       code: 'unreachable',
     })
@@ -268,7 +268,7 @@ t.test('an endless item ends a stream with an error, and its connection', async 
   const endless: Answer = (response) => {
     response.setHeader('Content-Type', 'text/event-stream')
     const text = `data: ${'x'.repeat(65_536)}\n`
-    // In the next turn: Node 26 says at once that what a gone client no longer takes is written.
+    // In the next turn, because Node 26 reports at once that data to a disconnected client is written.
     const write = () => void (response.destroyed || response.write(text, () => setImmediate(write)))
     write()
   }
@@ -299,7 +299,7 @@ t.test('`await using` closes a stream', async (t) => {
   const { url, closed } = await serve(t, silent)
   const stream = clientOf(url).stream('watch')
   await stream.open()
-  await (stream as unknown as AsyncDisposable)[Symbol.asyncDispose]() // by the libraries that have it
+  await (stream as unknown as AsyncDisposable)[Symbol.asyncDispose]() // libraries with this symbol call it
   t.strictSame(await stream.next(), { done: true, value: undefined })
   await closed()
 })
@@ -462,7 +462,7 @@ t.test('a file is returned as it arrives', async (t) => {
   t.equal(first.response?.headers.get('X-Request-Id'), 'r1')
   const reader = first.data.getReader()
   t.equal((await reader.read()).value?.[0], 1)
-  await new Promise((resolve) => setTimeout(resolve, 200)) // that more would have been written
+  await new Promise((resolve) => setTimeout(resolve, 200)) // time in which more would have been written
   t.ok(written < 500, 'no more is buffered than the connection takes')
   await reader.cancel()
   await closed()

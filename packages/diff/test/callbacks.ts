@@ -1,4 +1,4 @@
-// What contract-diff says of webhooks and callbacks: receivers read what the service sends.
+// contract-diff on webhooks and callbacks: the service sends them, and receivers read them.
 
 import t from 'tap'
 import { diffContracts } from '../src/contract.js'
@@ -27,7 +27,7 @@ const withBody = (schema: object) => ({
 })
 const withRequest = (more: object) => ({ ...item, post: { ...request, ...more } })
 
-// What a change says of the webhook, and in the opposite direction.
+// Edits of the webhook: the change that contract-diff reports, and the one for the opposite edit.
 const edits: [title: string, webhook: object, change: string, back: string][] = [
   [
     'a field removed',

@@ -1,5 +1,5 @@
-// Of the fields of forms, contract-diff calls breaking what makes the server refuse a body that it took: each
-// field becomes each other one, and both servers get the same bodies.
+// contract-diff calls a change of a form's field breaking if the server refuses a body that it accepted
+// before. Each kind of field becomes each other kind, and both servers get the same bodies.
 
 import type { Node } from 'contract-engine/tools'
 import { buildEngine, contractOf } from 'contract-testing/engine'
@@ -91,7 +91,7 @@ t.test('a field of a form that becomes another breaks what the server refuses th
       const isRefused = was.some((each, i) => each && !is[i])
       const lines = diffContracts(documentOf(before), documentOf(after)).map(lineOf)
       const isBreaking = lines.some((line) => line.startsWith('breaking'))
-      // Any text may be sent under a name that the form does not describe; and JSON is also a text.
+      // Left out: a form accepts any text under an undescribed name, and JSON is also a text.
       const isOpen = before.name === 'no field' || before.name === 'JSON'
       if (!isOpen) t.equal(isBreaking, isRefused, `${before.name} -> ${after.name}: ${lines}`)
     }

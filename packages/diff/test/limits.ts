@@ -1,4 +1,4 @@
-// What contract-diff says of the signs of life of streams: a client takes one for lost after four.
+// contract-diff on the signs of life of streams: a client gives up a stream after four missing ones.
 
 import t from 'tap'
 import { diffContracts } from '../src/contract.js'

@@ -1,5 +1,4 @@
-// What a comparison loads: nothing that serves requests, because who compares contracts may have another
-// server.
+// A comparison loads no module that serves requests, because its user may have another server.
 
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -31,7 +30,7 @@ t.test('a comparison loads no server, no log and no compiler of types', async (t
   t.strictSame(serving, [])
 })
 
-// V8 lists each script, be it imported or required.
+// Lists the loaded scripts: V8's coverage names each, imported or required.
 async function loadedBy(folder: string, args: readonly string[]): Promise<string[]> {
   const env = { PATH: process.env.PATH, NODE_V8_COVERAGE: folder }
   await promisify(execFile)(process.execPath, [path.join(packageRoot, 'contract-diff.js'), ...args], { env })

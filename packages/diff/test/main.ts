@@ -28,7 +28,7 @@ function edited(...edits: readonly Edit[]): string {
   }, contract)
 }
 
-// Parsing a contract takes longer than comparing it, and each is compared in both directions.
+// Cached, because parsing a contract takes longer than comparing it, and each is compared in both directions.
 const documents = new Map<string, ReturnType<typeof parse>>()
 function documentOf(text: string) {
   if (!documents.has(text)) documents.set(text, parse(text))
@@ -51,7 +51,7 @@ const rows = tables.edits.map(({ title, edits, lines }) => {
   return [title, whole, lines] as const
 })
 
-// An operation's lines, with its path if it is the only one there.
+// Returns an operation's lines, with its path if it is the only operation there.
 function operation(id: string): string {
   const [, item] =
     new RegExp(`\\n( {2}/[^ ]+:\\n {4}\\w+:\\n {6}operationId: ${id}\\n[^]*?)\\n(?=components:|  /)`).exec(
@@ -528,7 +528,7 @@ function getOf({ paths }: Document, path: string): Record<string, unknown> {
   return paths[path]?.get as Record<string, unknown>
 }
 
-// The lines of an edit of a small contract, on a day.
+// Returns the lines for an edit of a small contract, on a day.
 function edit(given: string, change: (document: Document) => void, day = '2026-11-26'): string[] {
   const [before, after] = [parse(given), parse(given)]
   change(after)
@@ -785,7 +785,7 @@ t.test('a higher version in the path of every URL is enough for a breaking chang
     )
 })
 
-// What closes an object, around or beside the schema that describes its field `b`.
+// Ways to close an object, around or beside the schema that describes its field `b`.
 const closed: readonly string[] = [
   '{ type: object, properties: { a: {}, B }, additionalProperties: false }',
   '{ type: object, properties: { a: {}, B }, unevaluatedProperties: false }',
@@ -829,7 +829,7 @@ t.test('a removed request field is breaking wherever the object is closed', asyn
   }
 })
 
-// Schemas of one keyword: what the first accepts is a part of what the second does.
+// Pairs of schemas with one keyword: the second accepts everything that the first accepts, and more.
 const narrowings: readonly (readonly [narrow: string, wide: string])[] = [
   ['{ type: string }', '{ type: [string, "null"] }'],
   ['{ type: integer }', '{ type: number }'],
@@ -933,7 +933,7 @@ const text = { type: 'string' }
 const set = { type: 'string', readOnly: true }
 const sent = { type: 'string', writeOnly: true }
 
-// Of properties that are no part of requests, or of responses (OpenAPI 3.1.1, section 4.8.24.3.1).
+// Properties that are no part of requests, or of responses (OpenAPI 3.1.1, section 4.8.24.3.1).
 const required: [
   title: string,
   item: (schema: object) => object,

@@ -1,5 +1,5 @@
-// What contract-diff calls no breaking change, tried on values: what a client may send by the old schema must
-// be accepted by the new one, and what the service may send by the new one must be expected by the old one.
+// Tries changes that contract-diff calls not breaking on values. The new schema must accept all that a client
+// may send by the old one, and the old one must expect all that the service may send by the new one.
 
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { withDecisions } from 'contract-engine/tools'
@@ -25,7 +25,7 @@ function documentOf(schema: Schema, part: Schema): Schema {
   }
 }
 
-// By the document as the server reads it.
+// Judges by the document as the server reads it.
 function judgeOf(document: Schema, change: (schema: unknown) => unknown = (each) => each): Judge {
   const { components } = withDecisions(document).document as { components: { schemas: Schema } }
   const schemas = Object.fromEntries(
@@ -38,7 +38,8 @@ function judgeOf(document: Schema, change: (schema: unknown) => unknown = (each)
 
 const memberKeywords = ['properties', 'patternProperties', 'items', 'prefixItems', 'additionalProperties']
 
-// Without fields that the schema does not describe: clients send, and the service writes, none.
+// Forbids fields that the schema does not describe: clients do not send them, and the service does not write
+// them.
 function described(schema: unknown, isMember = true): unknown {
   if (Array.isArray(schema)) return schema.map((each) => described(each, isMember))
   if (typeof schema !== 'object' || schema === null) return schema
@@ -58,7 +59,7 @@ function mapped(map: Schema): Schema {
   return Object.fromEntries(Object.entries(map).map(([name, each]) => [name, described(each)]))
 }
 
-// With any other fields: clients ignore them.
+// Allows any other fields, because clients ignore them.
 function opened(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(opened)
   if (typeof schema !== 'object' || schema === null) return schema
@@ -72,7 +73,7 @@ interface Edit {
   readonly before: Schema
   readonly after: Schema
   readonly part: Schema
-  /** Whether clients and the service have nothing to fear, by contract-diff. */
+  /** True if contract-diff reports nothing breaking. */
   readonly isSafe: { readonly request: boolean; readonly response: boolean }
 }
 
@@ -85,7 +86,7 @@ function editOf(random: Random): Edit {
   return { before, after, part, isSafe: { request: isSafe('body'), response: isSafe('200') } }
 }
 
-// How a value shows that a safe edit is breaking.
+// Returns a function that tells how a value proves a safe edit to be breaking.
 function contradictionBy({ before, after, part, isSafe }: Edit): (value: unknown) => string | undefined {
   const [old, now] = [documentOf(before, part), documentOf(after, part)]
   const [wasValid, isValid] = [judgeOf(old), judgeOf(now)]

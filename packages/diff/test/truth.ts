@@ -1,6 +1,6 @@
-// What contract-diff calls breaking, against the truth: for pairs of schemas of a small grammar, an edit
-// breaks requests if a value that a client may send is refused after it, and responses if a value may be sent
-// that was not possible. Both ways: no break is missed, and nothing else is called one.
+// Compares contract-diff's "breaking" with the truth, for pairs of schemas of a small grammar. An edit breaks
+// requests if a value that a client may send is refused after it; it breaks responses if the service may send
+// a value that was impossible before. contract-diff must miss no such edit, and call no other one breaking.
 //
 // DIFF_SEED=7 npx tap packages/diff/test/truth.ts tries other pairs, DIFF_PAIRS=1000 more of them.
 
@@ -30,7 +30,8 @@ function documentOf(schema: Schema, named: Named): Schema {
   }
 }
 
-// As the server reads it, in plain JSON Schema: a variant that a discriminator selects has its value.
+// Returns plain JSON Schema, as the server reads it: a variant that a discriminator selects requires its
+// value.
 function plain(document: Schema): Schema {
   const { components } = withDecisions(document).document as { components: { schemas: Named } }
   const { Body = {} } = components.schemas
@@ -63,7 +64,8 @@ function judgeOf(schema: unknown): Judge {
   return judge
 }
 
-// Without fields that the schema does not describe: clients send, and the service writes, none.
+// Forbids fields that the schema does not describe: clients do not send them, and the service does not write
+// them.
 function described(schema: unknown, isMember = true): unknown {
   if (Array.isArray(schema)) return schema.map((each) => described(each, false))
   if (typeof schema !== 'object' || schema === null) return schema
@@ -80,7 +82,7 @@ function described(schema: unknown, isMember = true): unknown {
   return isMember ? { allOf: [own], unevaluatedProperties: false } : own
 }
 
-// With any other fields: clients ignore them.
+// Allows any other fields, because clients ignore them.
 function opened(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(opened)
   if (typeof schema !== 'object' || schema === null) return schema
@@ -91,10 +93,7 @@ function opened(schema: unknown): unknown {
 }
 
 interface Verdict {
-  /**
-   * Whether the edit breaks: surely, or only clients that send what the schema does not describe, or read
-   * more.
-   */
+  /** `maybe`: the edit only breaks clients that send undescribed fields, or read more than is described. */
   readonly request: 'yes' | 'maybe' | 'no'
   readonly response: 'yes' | 'maybe' | 'no'
 }
@@ -122,7 +121,7 @@ function toldOf({ before, after, namedBefore, namedAfter }: Pair): Record<keyof 
   return { request: at('body'), response: at('200') }
 }
 
-// A field that is no longer sent breaks those who read it, though no value shows it.
+// A field that is no longer sent breaks its readers, although no value shows that.
 const unseen = /: removed$/
 
 t.test('what is called breaking is what breaks', async (t) => {

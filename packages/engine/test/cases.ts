@@ -1,4 +1,4 @@
-// What the engine makes of a contract, case by case.
+// The engine's result for a contract, case by case.
 
 import { engineAlone, readFeatures } from 'contract-testing/features'
 import t from 'tap'

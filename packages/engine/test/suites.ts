@@ -1,4 +1,4 @@
-// Every test is run, by one suite.
+// One suite runs each test.
 
 import { readdirSync } from 'node:fs'
 import path from 'node:path'

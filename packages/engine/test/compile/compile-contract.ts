@@ -1,4 +1,4 @@
-// What a plan can hold.
+// The values that a plan can hold.
 
 import t from 'tap'
 import { compileContract } from '../../src/compile/index.js'

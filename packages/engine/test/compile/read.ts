@@ -1,4 +1,4 @@
-// What the contract reader returns. What it refuses is in cases.yaml.
+// The results of the contract reader. Its refusals are in cases.yaml.
 
 import path from 'node:path'
 import { contractOf } from 'contract-testing/engine'
@@ -210,7 +210,7 @@ for (const [title, codes, statuses, problem] of ofCodes) {
   })
 }
 
-// Reads files in memory, of which the first is the contract.
+// Reads files from memory. The first is the contract.
 function readFiles(files: Readonly<Record<string, string>>, readers: ExtensionReaders = {}) {
   const [first = ''] = Object.keys(files)
   const readText = async (file: string) => {
@@ -265,7 +265,7 @@ t.test('a $ref to a whole map is replaced by the map', async (t) => {
   t.match(read, { components: { schemas: { Owner: { properties } }, headers } })
 })
 
-// Such as a schema of JSON's own, whose references are within it, or a member as SCIM names it (RFC 7643,
+// For example a JSON schema with references to its own parts, or a member in the form of SCIM (RFC 7643,
 // section 4.2).
 const example = {
   definitions: { base: {} },
@@ -416,7 +416,7 @@ t.test('a file with only references is a map, whatever its names', async (t) => 
   t.match(read, { components: { schemas: { 'x-toy': { type: 'string' } } } })
 })
 
-// One whose parts extend each other in a long chain, or in twice as many ways with each link.
+// Schemas that extend each other in a long chain, or whose number of paths doubles with each link.
 for (const [title, links, count] of [
   ['long', 1, rounds(3_000)],
   ['wide', 2, 40],

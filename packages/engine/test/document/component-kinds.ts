@@ -1,4 +1,4 @@
-// A `$ref` to a component of another kind than belongs there, and what a cycle of references says.
+// A `$ref` to the wrong kind of component, and the error for a cycle of references.
 
 import t from 'tap'
 import { toContract } from '../../src/compile/read.js'

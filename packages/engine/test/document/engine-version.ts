@@ -1,4 +1,4 @@
-// The version of an engine is that of its code.
+// The version of an engine depends on its code.
 
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { temporaryDirectory } from 'contract-testing/directory'
 import { build } from 'esbuild'
 import t from 'tap'
 
-const extension = path.extname(import.meta.filename) // from the sources with tsx, or in dist/
+const extension = path.extname(import.meta.filename) // from the sources with tsx, or compiled in dist/
 const own = path.join(import.meta.dirname, `../../src/document/engine-version${extension}`)
 
 t.test('the version of an engine changes with its code, and with nothing else', async (t) => {
@@ -27,7 +27,7 @@ t.test('the version of an engine changes with its code, and with nothing else', 
   add(`openapi/document/built-version${extension}`, 'export const builtVersion = undefined')
   let count = 0
   const version = async () => {
-    const { engineVersion } = await import(`${pathToFileURL(module)}?${count++}`) // read again
+    const { engineVersion } = await import(`${pathToFileURL(module)}?${count++}`) // loads the module again
     return engineVersion()
   }
   const first = await version()
@@ -55,7 +55,7 @@ t.test('the version of an engine changes with its code, and with nothing else', 
 })
 
 const built = path.dirname(createRequire(import.meta.url).resolve('contract-engine/package.json'))
-// For packages in CommonJS, which load modules of Node.
+// CommonJS packages in the bundle need `require` for Node's own modules.
 const requiring = "import { createRequire as of } from 'node:module'; const require = of(import.meta.url)"
 const program = `
 import { readFileSync } from 'node:fs'

@@ -9,7 +9,8 @@ import { filesRead } from '../../src/lib/files-read.js'
 
 const secret = 'host: secret.example\n'
 
-// A contract in a folder beside another one, with a `$ref` in an example, whose target is served as it is.
+// Creates a contract in a folder beside another one. The target of a `$ref` in its example is served
+// unchanged.
 function contractWith(t: Test, ref: string): { readonly folder: string; readonly file: string } {
   const text = `openapi: 3.1.0\ninfo: {title: A, version: 1.0.0, x-a: 1}\ncomponents:\n  examples:\n    a: {value: {$ref: '${ref}'}}\n`
   const toys = { 'openapi.yaml': text, parts: { 'toy.yml': secret }, '..data': { 'toy.yml': secret } }

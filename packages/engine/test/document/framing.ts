@@ -3,7 +3,8 @@ import { keepAliveOf } from '../../src/document/framing.js'
 
 const never = Number.POSITIVE_INFINITY
 
-// How long after the last bytes, without keepAliveMs and with 5000; and what is sent.
+// The silence in milliseconds before a sign of life, by default and with keepAliveMs 5000; and the bytes
+// sent.
 const rows: readonly [mediaTypes: readonly string[], byDefault: number, written: number, text: string][] = [
   [['text/event-stream', 'Text/Event-Stream; charset=utf-8'], 15_000, 5_000, ':\n'],
   [['application/json-seq', 'application/geo+json-seq'], 15_000, 5_000, '\x1e'],

@@ -1,10 +1,10 @@
-// Which keywords assert is a table here, and a fact of Ajv, which judges by them.
+// The table of keywords that assert must agree with Ajv, which judges by them.
 
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { annotations, asserts, exactNumbers, saysOnly } from '../../src/document/keywords.js'
 
-// Of Ajv's rules, what names schemas, is of other drafts, or says nothing.
+// Rules of Ajv that name schemas, belong to other drafts, or assert nothing.
 const others = [
   '$dynamicAnchor',
   '$recursiveAnchor',

@@ -87,7 +87,7 @@ t.test('the verdict on a pattern does not depend on how long it takes', (t) => {
   t.end()
 })
 
-// A larger one than any of a contract, so that recheck takes as many steps as it may.
+// Larger than any pattern of a contract, so that recheck takes the maximum number of steps.
 const huge = Array.from({ length: 400 }, (_, i) => `[a-${String.fromCharCode(98 + (i % 24))}]*`).join('')
 
 t.test('a pattern that is too large to judge is no safe one', async (t) => {
@@ -110,7 +110,7 @@ t.test('what was found is kept by the text of the pattern, and judged again by o
   t.match(kept, { rules: /^recheck \d+\.\d+\.\d+, [\da-f]{8}$/, patterns: { '^a$': null } })
   const write = (value: unknown) =>
     writeFileSync(path.join(folder, name), typeof value === 'string' ? value : JSON.stringify(value))
-  // One that recheck would not find.
+  // A judgement that recheck would not find.
   const other = { degree: 2, attack: "'b'" }
   const patterns = { ...kept.patterns, '^a$': other, gone: null }
   write({ ...kept, patterns })

@@ -14,7 +14,7 @@ const closed = (name: string, schema: object) => ({
   additionalProperties: false,
 })
 
-// Biome takes a literal for a promise.
+// Built from entries, because Biome takes an object literal with `then` for a promise.
 const conditional = (condition: object, then: object, other: object | boolean = true) =>
   Object.fromEntries([
     ['if', condition],

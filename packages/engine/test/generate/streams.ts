@@ -1,4 +1,4 @@
-// The types of streamed items, as operations.ts has them. The compiler checks them in
+// The types of streamed items in operations.ts. The compiler checks them in
 // test/pets/scripts/generate/operations.ts.
 
 import { generateOperations, generateTypes } from 'contract-engine/generate'

@@ -1,4 +1,4 @@
-// The types of schemas that refer to themselves, as the compiler checks them.
+// The types of recursive schemas, as the compiler checks them.
 
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -18,7 +18,7 @@ const traits = [[], ['readOnly'], ['writeOnly'], ['default'], ['readOnly', 'writ
     (marks.length === 0 ? [true] : [true, false]).map((areWithin) => ({ marks, areWithin })),
 )
 
-/** Writes the types of a document, and a module that uses them; its name. */
+/** Writes the types of a document, and a module that uses them. Returns the module's name. */
 async function write(folder: string, name: string, document: object, use: string): Promise<string> {
   const contract = await contractOf(document)
   const types = generateTypes(contract)
@@ -30,7 +30,7 @@ async function write(folder: string, name: string, document: object, use: string
   return `${name}.ts`
 }
 
-// A value at each depth, one that is wrong somewhere, and a handler.
+// Uses a value of each depth, an invalid one, and a handler.
 function useOf(made: RecursiveDocument, { marks, areWithin }: Traits): string {
   const isSame = !areWithin || marks.every((mark) => mark === 'default')
   const lines = made.names.flatMap((name, i) => [
@@ -76,7 +76,7 @@ const Marked = {
   properties: { id: { type: 'integer', readOnly: true }, secret: { type: 'string', writeOnly: true } },
 }
 
-// Of each: a schema, what a request may be, and what it may not be.
+// For each: its schemas, a valid request, and an invalid one.
 const rows: [title: string, schemas: Record<string, object>, right: string, wrong: string][] = [
   [
     'a union with a list of itself, whose name a helper type has, beside a readOnly field',

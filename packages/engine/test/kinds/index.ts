@@ -1,4 +1,4 @@
-// The kinds of content: what follows from the table, and that nobody else asks which kind a content is.
+// The kinds of content: the table decides, and no code outside it asks for a content's kind.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-// Whether a request has a body, in each way in which it can say so, and for each operation alike.
+// A request has a body or not, in each way in which it can say so, and by the same rule for each operation.
 
 import { contractWith, done, startEngine } from 'contract-testing/engine'
 import { sendRaw } from 'contract-testing/send-raw'

@@ -15,10 +15,10 @@ const cases: readonly (readonly [text: string, values: Values, fault?: string])[
   ['a/b; a="; charset=latin1"', { a: '; charset=latin1' }],
   ['a/b; a="\\"; charset=latin1"; b="\\\\"', { a: '"; charset=latin1', b: '\\' }],
   ['a/b; a=""', { a: '' }],
-  // Wider than the grammar.
+  // More lenient than the grammar.
   ['a/b; charset = latin1', { charset: 'latin1' }],
   ['a/b; boundary=----=_Part_0_1.2', { boundary: '----=_Part_0_1.2' }],
-  // What another reader may read otherwise.
+  // Values that another reader may read differently.
   ['a/b; charset=utf-8; Charset=utf-8', { charset: 'utf-8' }, 'repeated'],
   ['a/b; a="b; charset=latin1', { a: 'b; charset=latin1' }, 'quotes'],
   ['a/b; a=b"c; charset=latin1', { a: 'b"c; charset=latin1' }, 'quotes'],
@@ -41,7 +41,7 @@ t.test('a comma in quotes is part of an element', async (t) => {
   t.strictSame(elementsOf('a, "b, c'), ['a', '"b, c'])
 })
 
-// Fastify looks up the validator of a body by its own reading: it may read no more than is read here.
+// Fastify finds a body's validator by its own reading: it may not read more than this function.
 t.test('what is not ambiguous is read as Fastify reads it', async (t) => {
   const ContentType: new (text: string) => { parameters: ReadonlyMap<string, string> } = createRequire(
     import.meta.url,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { resolveReference, selfReference, selfWith } from '../../src/lib/relative-references.js'
 
-// What a client resolves a reference against: a gateway has another path in place of the service's prefix.
+// Base URLs of clients: a gateway may replace the service's prefix by another path.
 const outside = ['https://store.example/v1', 'https://store.example/store/v1', 'http://store.example']
 
 const targets: [target: string, path: string, self: string][] = [
@@ -56,7 +56,8 @@ for (const [from, reference, path] of references) {
   })
 }
 
-// Each style of parameter (RFC 6570, OpenAPI), as clients write it, and what may not stand in a Link.
+// Each style of parameter (RFC 6570, OpenAPI) as clients write it, and characters that are forbidden in a
+// Link.
 const queries: [query: string, kept: string][] = [
   ['', ''],
   ['?', ''],

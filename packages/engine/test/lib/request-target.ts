@@ -1,5 +1,5 @@
-// A query is read as Fastify's parser reads it, and split off where its router does: a validator, a link and
-// a check see the same parameters.
+// A query is read as Fastify's parser reads it, and split off where its router does, so that a validator, a
+// link and a check see the same parameters.
 
 import { createRequire } from 'node:module'
 import Fastify from 'fastify'

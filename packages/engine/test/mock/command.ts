@@ -21,7 +21,7 @@ const file = path.join(folder, 'openapi.yaml')
 interface Run {
   readonly code: Promise<number>
   readonly texts: { stdout: string; stderr: string }
-  /** Once it listens. */
+  /** Resolves when it listens. */
   readonly origin: Promise<string>
   stop(): void
 }
@@ -123,7 +123,7 @@ const refusals: readonly (readonly [
 for (const [title, args, code, text, env] of refusals) {
   t.test(`it refuses ${title}`, async (t) => {
     const { code: ended, texts, stop } = run(args, env)
-    stop() // so that one that serves after all ends
+    stop() // so that it ends even if it serves
     t.equal(await ended, code)
     t.match(texts.stderr, text)
     t.equal(texts.stdout, '')

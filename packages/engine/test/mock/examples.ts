@@ -1,4 +1,5 @@
-// Examples are sent as the contract has them, and said to be applied where they are.
+// A mock sends examples as they are in the contract, and says in `Preference-Applied` if it applied a
+// preference.
 
 import t, { type Test } from 'tap'
 import { readContract } from '../../src/compile/index.js'

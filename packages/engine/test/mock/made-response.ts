@@ -1,4 +1,4 @@
-// Responses that are made once, and those that cannot be.
+// A mock makes a response once and keeps it; some responses cannot be made.
 
 import { contractOf } from 'contract-testing/engine'
 import t from 'tap'

@@ -1,4 +1,4 @@
-// Entity tags of a mock, and If-Match, as a service has them.
+// Entity tags and If-Match in a mock, as in a service.
 
 import type { InjectOptions } from 'fastify'
 import t from 'tap'

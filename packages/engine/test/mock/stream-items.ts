@@ -1,4 +1,4 @@
-// The items of made streams: of examples in each of their forms, and of schemas.
+// The items of a mock's streams: from examples in each of their forms, and from schemas.
 
 import t from 'tap'
 import { anError, mocked } from '../fixtures/mocked.js'

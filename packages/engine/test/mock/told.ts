@@ -1,4 +1,4 @@
-// The body of a preferred error tells the status that it is sent with.
+// If a client prefers an error, its body states the status that it is sent with.
 
 import t from 'tap'
 import { statusTold, withFacts } from '../../src/mock/told.js'
@@ -120,7 +120,7 @@ const cases: readonly (readonly [
   ['/named', 'code=404, example=lost', 404, { message: 'Lost.' }, 'code=404, example=lost'],
   ['/problem', 'code=409', 409, { type: /^https:/, title: 'Conflict', status: 409, detail: 'Conflict' }],
   ['/number', 'code=409', 409, { error: { code: 409 } }],
-  ['/exact', 'code=404', 404, wrongMethod], // as its author says
+  ['/exact', 'code=404', 404, wrongMethod], // as its author wrote it
 ]
 
 t.test('an error is of the status that is preferred', async (t) => {

@@ -67,7 +67,7 @@ const [plan, file, bundle] = ['contract.plan', 'openapi.yaml', 'server.cjs'].map
 const args = [bundle, plan, file] as [string, string, string]
 t.before(async () => {
   writeFileSync(args[1], await compileContract(args[2]))
-  // Those that are read from there: papaparse, for CSV.
+  // The bundle loads some packages from there: papaparse, for CSV.
   const installed = path.dirname(path.dirname(createRequire(import.meta.url).resolve('fastify/package.json')))
   symlinkSync(installed, path.join(folder, 'node_modules'))
   await build({

@@ -1,4 +1,4 @@
-// A contract in an application with routes, prefixes and plugins of its own.
+// A contract in an application with its own routes, prefixes and plugins.
 
 import {
   type Contract,
@@ -139,7 +139,7 @@ t.test('but not at the same place', async (t) => {
 
 t.test('a plugin may have put its own values on requests, as @fastify/cookie does', async (t) => {
   const app = await bare(t)
-  // What @fastify/cookie adds.
+  // The decorator that @fastify/cookie adds.
   app.decorateRequest('cookies', null)
   app.decorateRequest('readErrors', null)
   app.addHook('onRequest', async (request) => void Object.assign(request, { cookies: { session: 'theirs' } }))

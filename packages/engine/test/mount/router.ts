@@ -33,7 +33,7 @@ const handlers = {
   wait: () => new Promise(() => undefined),
 }
 
-// As the engine's page shows it.
+// As the engine's page shows.
 async function application(
   t: Test,
   options: object,
@@ -112,7 +112,7 @@ for (const [routerOptions, message] of refused)
 t.test('an option beside those of the router is refused, too', async (t) => {
   const { emitWarning } = process
   t.teardown(() => Object.assign(process, { emitWarning }))
-  process.emitWarning = () => undefined // Fastify's own, of that place
+  process.emitWarning = () => undefined // Fastify warns of the option's place
   const options = { ignoreTrailingSlash: true, routerOptions: { maxParamLength: 500 } }
   await t.rejects(application(t, options), { message: "Fastify's ignoreTrailingSlash is true: " })
 })

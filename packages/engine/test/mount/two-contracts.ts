@@ -1,6 +1,5 @@
-// Two contracts in one application, each with its own prefix, form of errors, security and documents:
-// whatever is below the prefix of one responds as that contract says, by whichever handler of errors it
-// leaves.
+// Two contracts in one application, each with its own prefix, error form, security and documents. Below its
+// prefix, each contract decides the responses, whichever error handler sends them.
 
 import {
   clientErrorHandler,
@@ -41,7 +40,7 @@ interface Form {
   readonly more?: object
 }
 
-// The same operations in each, by the same names.
+// Returns a contract with the same operations and names as the other.
 function contractWith({ title, server, type, schema, scheme, more = {} }: Form) {
   const responses = {
     200: { description: 'It.', content: { 'application/json': { schema: answer } } },
@@ -81,7 +80,7 @@ const security = {
   member: { caller: (sent: { username: string }) => (sent.username === 'ann' ? caller : undefined) },
 }
 
-/** The checks of a contract. */
+/** Returns the checks of a contract. */
 function only(title: string): CheckList {
   return title === 'Shop' ? { key: security.key } : { member: security.member }
 }
@@ -94,8 +93,8 @@ const credentials = {
 type Place = 'root' | 'plugins' | 'mixed'
 
 /**
- * An application of both, whose handlers of errors, as far as an application has them, are those of the
- * first.
+ * Starts an application with both contracts. Error handlers that an application has only once are those of
+ * the first.
  */
 async function start(
   t: Test,
@@ -140,7 +139,7 @@ async function start(
   return { app, origin: await app.listen({ host: '127.0.0.1', port: 0 }) }
 }
 
-// Where the operations of each are.
+// The base paths of each contract's operations.
 const bases: Record<Place, Record<'Shop' | 'Admin', string>> = {
   root: { Shop: '/v1', Admin: '/admin' },
   plugins: { Shop: '/of-shop/v1', Admin: '/of-admin/admin' },

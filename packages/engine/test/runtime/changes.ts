@@ -1,4 +1,5 @@
-// A value is judged as it was sent, and changed only if it is valid, whether all errors are reported or one.
+// A value is judged as it was sent, and changed only if it is valid, whether all errors are reported or only
+// one.
 
 import t from 'tap'
 import { compilable, createAjv } from '../../src/compile/schemas/ajv.js'

@@ -1,5 +1,5 @@
-// What `unevaluatedProperties` and `unevaluatedItems` refuse beside each other applicator, whether all errors
-// are reported, one, or those of a response; and as it is explained.
+// What `unevaluatedProperties` and `unevaluatedItems` refuse beside each other applicator: with all errors,
+// with one, for responses, and in the explanation.
 
 import t from 'tap'
 import { createAjv } from '../../src/compile/schemas/ajv.js'
@@ -172,7 +172,7 @@ for (const [schema, valid, invalid] of rows)
 t.test('nested values are judged once at each level', async (t) => {
   const ajv = createAjv('json', { ownProperties: true })
   const withReferences = createReferences(ajv, document, compilableWithout('readOnly'))
-  // The time would double at each level.
+  // A naive implementation takes twice the time with each level.
   let [lists, node]: [unknown, unknown] = [[], {}]
   for (let depth = 0; depth < 200; depth++) [lists, node] = [[lists], { v: 1, next: node }]
   t.ok(ajv.compile(withReferences(part('Lists')) as Schema)(lists))

@@ -131,7 +131,7 @@ const rules: [rules: Schema, accepted: bigint[], refused: bigint[], problem: str
   [{ enum: [1, 2] }, [1n, 2n], [3n], 'must be one of: 1, 2'],
   [{ const: 7 }, [7n], [8n], 'must be 7'],
   [{ minimum: 0.5 }, [1n], [0n], 'must be at least 0.5'],
-  // 2^53 as a double: the integer after it has no double of its own, and must not pass for it.
+  // 2^53 as a double. The next integer has no double of its own, and must not be taken for it.
   [{ maximum: 2 ** 53 }, [2n ** 53n], [2n ** 53n + 1n], 'must be at most 9007199254740992'],
 ]
 

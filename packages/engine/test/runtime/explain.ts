@@ -10,7 +10,7 @@ import { randomValues } from '../fixtures/random-values.js'
 
 const own = { ownProperties: true }
 
-// `$ref`s of the schema are to the target.
+// The schema's `$ref`s refer to the target.
 function compile(schema: AnySchema, target: AnySchema = true) {
   const ajv = createAjv('check', own)
   ajv.addSchema(compilable(target), 'schema-0')
@@ -53,7 +53,7 @@ t.test(
   },
 )
 
-// Of many items, each is wrong in every alternative.
+// Alternatives for many items, each of which is wrong in every alternative.
 const parts = Array.from({ length: 12 }, (_, i) => ({
   type: 'object',
   required: [`r${i}`],

@@ -4,7 +4,7 @@ import { formats } from '../../src/runtime/formats.js'
 
 const nines = '9'.repeat(64)
 
-// What PostgreSQL takes of dates and times is test/database/driver/values.ts.
+// test/database/driver/values.ts tests which dates and times PostgreSQL accepts.
 const cases: Record<string, { readonly taken: string[]; readonly refused: string[] }> = {
   date: {
     taken: ['2024-02-29', '0001-01-01', '9999-12-31'],

@@ -1,4 +1,4 @@
-// Random texts, whose values are known because they are made together. SEED=2 for others.
+// Random texts, made together with their values, which are thus known. SEED=2 for others.
 
 import { isDeepStrictEqual } from 'node:util'
 import { isNightly, rounds } from 'contract-testing/nightly'
@@ -94,7 +94,7 @@ function codeOf(text: string): string | undefined {
     parse(text)
     return undefined
   } catch (error) {
-    return (error as RequestError).code // of any other error undefined, too
+    return (error as RequestError).code // undefined for any other error
   }
 }
 

@@ -1,10 +1,10 @@
-// No format overflows the stack, or takes longer than its text, however long that is.
+// No format overflows the stack, or takes more than linear time, however long the text.
 
 import { isNightly } from 'contract-testing/nightly'
 import t from 'tap'
 import { formats } from '../../src/runtime/formats.js'
 
-// The longest valid text of each, as far as it can be long.
+// The longest valid text of each format, for formats without a maximum length.
 const repeated: Readonly<Record<string, readonly [start: string, piece: string, end: string]>> = {
   uri: ['http://a/', 'b/%41', ''],
   url: ['http://', 'a', '@b'],

@@ -60,7 +60,7 @@ for (const [schema, value, sentence] of sentences) {
   })
 }
 
-// A discriminator as upgraded by the contract reader.
+// A discriminator as the contract reader rewrites it.
 const named = (schema: Schema, ...names: string[]): Schema => ({
   ...schema,
   discriminator: {
@@ -151,7 +151,7 @@ const ofAlternatives: [schema: Schema, value: unknown, ...sentences: string[]][]
   [named({ oneOf: [has('a'), has('b')] }, 'A', 'M'), [], 'body must be an object'],
   [named({ oneOf: [has('a'), { type: 'null' }] }, 'A', ''), null],
   [named({ oneOf: [has('a'), has('b')] }, 'A', 'B'), null, 'body must be an object'],
-  // Two that one value may mean: the schemas alone decide.
+  // One value may select both: the schemas alone decide.
   [named({ oneOf: [has('a'), has('b')] }, 'A', 'A'), { a: 1 }],
   [{ if: has('a'), else: has('b') }, {}, 'body.b is required'],
 ]

@@ -1,5 +1,5 @@
-// A value that would take too many steps is refused, as early on every machine; one that a contract of its
-// kind means is not.
+// A value that would take too many steps is refused, at the same step on every machine; values that the
+// contract intends are not.
 
 import { errorHandler, mount } from 'contract-engine'
 import { readContract } from 'contract-engine/compile'
@@ -12,7 +12,7 @@ import { createResponseChecks } from '../../src/serve/response/response-validati
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 const twice = (name: string) => ({ properties: { of: ref(name) } })
-// Judged last, and false.
+// This is judged last, and refuses the value.
 const ofText = { patternProperties: { '^of': { type: 'string' } } }
 const shape = (name: string, inner: object) => ({
   type: 'object',

@@ -1,5 +1,5 @@
-// Each case of the engine, and each feature, by way of a plan, whose functions are printed: the same
-// contract, the same responses. What Ajv compiles within the process is their oracle.
+// Each case and each feature of the engine with a plan, whose functions are printed: it gives the same
+// contract and the same responses as the functions that Ajv compiles within the process.
 
 import { loadContract } from 'contract-engine'
 import { readContract } from 'contract-engine/compile'
@@ -18,7 +18,7 @@ for (const each of [...cases, ...features.filter(({ refused }) => refused === un
     await tryRow(t, each, loading(t))
   })
 
-// What generate refuses, the engine may accept.
+// The engine may accept a contract that generate refuses.
 for (const each of features.filter(({ refused }) => refused !== undefined))
   t.test(`${each.area}: ${each.feature}, from its plan as from its files`, async (t) => {
     const told = ({ refused, outcomes }: Result) => ({ refused: refused?.map(withoutPlace), outcomes })

@@ -1,5 +1,5 @@
-// What the printed writers write of the values that Ajv accepts: the same value, read back exactly, with the
-// declared fields in their order.
+// The printed writers write each value that Ajv accepts so that it is read back exactly, with the declared
+// fields in their order.
 
 import { compileFunction } from 'node:vm'
 import { contractWith, done } from 'contract-testing/engine'
@@ -35,7 +35,7 @@ function printed(schema: Schema, reader = new Reader(contract.specification)): s
   return String(writers)
 }
 
-// With each way of V8.
+// Returns the writers for both implementations of JSON.stringify in V8.
 function writersOf(schema: Schema): WriteJson[] {
   const make = compileFunction(`return ${printed(schema)}`)()
   return [true, false].map((hasFastStringify) => make({ ...runtime, hasFastStringify }).write)
@@ -189,7 +189,7 @@ function checkWritten(t: Test, schema: Schema, value: unknown): void {
   t.fail(`${stringify(schema)} writes ${text}`)
 }
 
-// The order of fields is the schema's.
+// Sorts the fields, because the schema decides their order.
 function sorted(value: unknown): string {
   return JSON.stringify(value, (_, each: unknown) =>
     typeof each === 'object' && each !== null && !Array.isArray(each)

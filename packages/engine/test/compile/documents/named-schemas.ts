@@ -1,4 +1,4 @@
-// References to schemas within components that a copy in an older version of OpenAPI does not have.
+// References to schemas within components that do not exist in an older version of OpenAPI.
 
 import t from 'tap'
 import { toOpenApi30 } from '../../../src/compile/documents/openapi-3.0.js'

@@ -1,4 +1,4 @@
-// The operations and schemas of a contract in short.
+// The outline of a contract: its operations and schemas, in short.
 
 import { contractOf, contractWith, done } from 'contract-testing/engine'
 import t from 'tap'

@@ -1,4 +1,4 @@
-// What callers are told of security schemes: in the samples, in the text and on the page.
+// How callers learn about security schemes: in the samples, in the text and on the page.
 
 import { Reader } from 'contract-engine/tools'
 import { contractWith, startEngine } from 'contract-testing/engine'

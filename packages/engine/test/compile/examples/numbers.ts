@@ -1,4 +1,5 @@
-// Numbers of schemas, of 64 bits and fractions, too: the first that the contract's own validator accepts.
+// Numbers for schemas, including 64-bit integers and fractions: the first that the contract's own validator
+// accepts.
 
 import t from 'tap'
 import { fitsNumber, numberBy } from '../../../src/compile/examples/numbers.js'

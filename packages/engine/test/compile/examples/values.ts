@@ -1,4 +1,4 @@
-// Values of schemas: the first that the contract's own validator accepts.
+// Values for schemas: the first that the contract's own validator accepts.
 
 import { contractOf } from 'contract-testing/engine'
 import { Random, randomPart, randomSchema } from 'contract-testing/random-schemas'

@@ -1,4 +1,4 @@
-// The tests that are written into the code of a schema against those of the rules, which others call.
+// Compares the tests that are inlined into a schema's code with the functions of the rules.
 
 import { stringify } from 'lossless-json'
 import t from 'tap'

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createAjv } from '../../../src/compile/schemas/ajv.js'
 import { everyError } from '../../../src/runtime/explain.js'
 
-// 2^28 steps: 2 s.
+// With backtracking, 2^28 steps: 2 s.
 const long = `${'a'.repeat(28)}!`
 
 for (const options of [{}, everyError]) {

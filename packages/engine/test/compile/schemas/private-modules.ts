@@ -1,5 +1,5 @@
-// The engine takes modules of Ajv that are no part of what it promises, so its version is pinned to a minor
-// one, and each module is named here: what has gone fails by its name.
+// The engine uses undocumented modules of Ajv, so its version is pinned to a minor one. Each module is listed
+// here: if one disappears, the failure names it.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -9,7 +9,7 @@ import { packageRoot } from '../../fixtures/root.js'
 
 const require = createRequire(import.meta.url)
 
-/** What the engine takes from each module, and what it is. */
+/** For each module, the exports that the engine uses, and their types. */
 const taken: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'ajv/dist/2020.js': { Ajv2020: 'function' },
   'ajv/dist/compile/codegen/index.js': { and: 'function', not: 'function', or: 'function' },

@@ -1,4 +1,4 @@
-// The keywords of texts against the characters that a text has.
+// Compares the keywords for texts with a count of each text's characters.
 
 import t from 'tap'
 import { compilable, createAjv } from '../../../src/compile/schemas/ajv.js'

@@ -1,4 +1,4 @@
-// Locations of parts of the contract, in YAML and JSON in any layout.
+// Locations of parts of the contract, in YAML and JSON with any layout.
 
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'

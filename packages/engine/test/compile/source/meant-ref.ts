@@ -1,4 +1,4 @@
-// A `$ref` that leads nowhere, with what it was probably meant to be.
+// A `$ref` without a target; the error suggests the probable one.
 
 import path from 'node:path'
 import t from 'tap'

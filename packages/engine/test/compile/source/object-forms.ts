@@ -1,4 +1,4 @@
-// What each field of a document must be: what is refused, where, and what is not.
+// The form of each field in a document: what the reader refuses, at which place, and what it accepts.
 
 import path from 'node:path'
 import t from 'tap'
@@ -71,7 +71,7 @@ const refused: [title: string, text: string, lines: string[]][] = [
   ],
 ]
 
-// Reads files in memory.
+// Reads files from memory.
 const read = (files: Readonly<Record<string, string>>) =>
   readContract('openapi.yaml', async (file) => {
     return files[path.basename(file)] ?? Promise.reject(new Error(file))

@@ -1,4 +1,4 @@
-// One contract, inline and by every kind of `$ref`: no reader of the engine tells one from the other.
+// One contract, inline and with every kind of `$ref`: to every reader of the engine, both are the same.
 
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -15,18 +15,18 @@ import { resolved } from '../../../src/compile/source/resolved.js'
 import type { Contract } from '../../../src/document/contract.js'
 import type { Node } from '../../../src/document/reader.js'
 
-// Required, as generate does: an import takes a second.
+// Required, as generate does, because an import takes a second.
 const require = createRequire(import.meta.url)
 const ts: typeof import('typescript') = require('typescript')
 
-// What each reader makes of a contract.
+// Returns the result of each reader for a contract.
 function readingsOf(contract: Contract): Node {
   const { operations, webhooks, callbacks, securitySchemes, warnings } = contract
   const { paths, webhooks: sent } = contract.specification as Node
   return {
     operations,
     'sent requests': [webhooks, callbacks],
-    'the security scheme': securitySchemes.get('key'), // another component is another scheme
+    'the security scheme': securitySchemes.get('key'), // another component would be another scheme
     warnings: warnings.map((each) => each.text),
     'the document as it is served from': { paths, sent },
     'the plain text': plainTextOf(contract, {}).replace(/base-[-\w]+|^- `(To)?Part.*\n/gm, ''),
@@ -34,7 +34,7 @@ function readingsOf(contract: Contract): Node {
   }
 }
 
-// Of documents, which keep the names of components: with these followed.
+// Returns the copies of the document. They keep the names of components, so their references are followed.
 function copiesOf({ document, ...contract }: Contract): Node {
   const whole = (copy: object) => {
     const { components, paths } = resolved(copy) as Node

@@ -1,4 +1,4 @@
-// What stands in place of a `$ref`, with the fields beside it that count, and which ones are left.
+// The object in place of a `$ref`: which fields beside the `$ref` count, and which references remain.
 
 import t from 'tap'
 import { toContract } from '../../../src/compile/read.js'
@@ -24,7 +24,7 @@ function resolvedIn(document: object, openapi = '3.2.0') {
   return resolved({ openapi, components, ...document }) as Record<string, Record<string, unknown>>
 }
 
-// What of `own` counts beside a reference of each kind.
+// For each kind of reference, the fields beside it that count.
 const counting: readonly (readonly [name: string, put: (ref: object) => object, counts: object])[] = [
   ['responses', (each) => ({ responses: { 200: each } }), { summary: 'S.', description: 'D.' }],
   ['parameters', (each) => ({ parameters: [each] }), { description: 'D.' }],

@@ -1,4 +1,4 @@
-// Slips in YAML, each told once, at its place, in the words of those who write contracts.
+// Slips in YAML: each is reported once, at its place, in the words of authors of contracts.
 
 import t from 'tap'
 import { readSource } from '../../../src/compile/source/files.js'
@@ -201,7 +201,7 @@ for (const [title, from, to, place, text] of [
     const written = good.replace(String(from), () => String(to))
     t.not(written, good)
     await t.rejects(read(written), { name: 'ContractError', message: `openapi.yaml:${place}: ${text}` })
-    // Lines of Windows end otherwise.
+    // The same with the line ends of Windows.
     const message = `openapi.yaml:${place}: ${text}`
     await t.rejects(read(written.replaceAll('\n', '\r\n')), { name: 'ContractError', message })
   })

@@ -1,4 +1,4 @@
-// The YAML of a document reads back equal, whatever its names and texts are, in YAML 1.1 and 1.2.
+// The YAML of a document reads back equal, whatever its names and texts, in YAML 1.1 and 1.2.
 
 import t from 'tap'
 import { parse, stringify } from 'yaml'

@@ -1,5 +1,5 @@
-// Responses in CSV: what is written, what is refused when the contract is read, and what a handler cannot
-// send.
+// Responses in CSV: what the server writes, what it refuses when it reads the contract, and what a handler
+// cannot send.
 
 import { generateOperations } from 'contract-engine/generate'
 import { contractWith, done, startEngine } from 'contract-testing/engine'
@@ -37,7 +37,7 @@ t.test('fields are written as RFC 4180 says, and nothing is altered', (t) => {
     ['a\rb', '"a\rb"'],
     [' a ', '" a "'],
     ['é 😀', 'é 😀'],
-    // What a spreadsheet may take for a formula, it gets as it is.
+    // Texts that a spreadsheet may take for a formula are sent unchanged.
     ['=1+1', '=1+1'],
     ['+1', '+1'],
     ['-1', '-1'],
@@ -70,7 +70,7 @@ t.test('rows and columns', (t) => {
   t.end()
 })
 
-// What a reader of RFC 4180 makes of it.
+// Reads CSV as RFC 4180 says.
 function parse(text: string): string[][] {
   const rows: string[][] = []
   for (const line of text.match(/(?:"(?:[^"]|"")*"|[^"\r\n])*\r\n/g) ?? []) {
@@ -341,7 +341,7 @@ const start = `
   }
   const told = ({ name, message }) => [name, message].join(': ')`
 
-// One process for all: it takes a second to load.
+// One process for all cases, because it takes a second to load.
 const withoutPapaparse: [title: string, call: string, printed: string][] = [
   ['a list in CSV is told what to install', "serve({ 'text/csv': array })", `OperatorError: ${toInstall}`],
   ['so is a stream of rows', "serve({ 'text/csv': { itemSchema: items } })", `OperatorError: ${toInstall}`],

@@ -11,7 +11,7 @@ const content: Content = {
     ['list', { kind: 'text', isList: true, mediaTypes: [], types: ['integer'], separator: ',' }],
     ['more', { kind: 'text', isList: true, mediaTypes: [] }],
   ]),
-} as unknown as Content // the parts that reading a form needs
+} as unknown as Content // reading a form needs no others
 
 const read = (text: string) => readForm(Buffer.from(text), content).value
 
@@ -56,7 +56,7 @@ for (const [title, text] of costly) {
       return () => {
         try {
           read(body)
-        } catch {} // of too many fields
+        } catch {} // a form with too many fields
       }
     }
     t.ok(growthOf(run, 262_144) < 8)

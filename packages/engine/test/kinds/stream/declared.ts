@@ -1,4 +1,4 @@
-// Streams of items: where their schema stands, and what it is read as. What is refused is in cases.yaml.
+// Streams of items: where their schema is, and how it is read. Refusals are in cases.yaml.
 
 import { contractOf } from 'contract-testing/engine'
 import t from 'tap'

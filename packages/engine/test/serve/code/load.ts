@@ -1,5 +1,5 @@
-// Printed validators against those that Ajv compiles within the process: verdicts, errors, and what they
-// change.
+// Compares printed validators with those that Ajv compiles within the process: verdicts, errors, and changes
+// of the value.
 
 import type { ValidateFunction } from 'ajv'
 import { contractWith, done } from 'contract-testing/engine'
@@ -79,8 +79,8 @@ interface Named extends Sample {
 }
 
 /**
- * What is printed of schemas, and the names of the functions that judge each as a request's body and a
- * response's.
+ * Returns the input of the printer, and the names of the functions that judge each schema as a request's body
+ * and as a response's.
  */
 function printable(all: readonly Sample[]) {
   const judges = new Map<string, { readonly how: 'body' | 'responseBody'; readonly schema: AnySchema }>()

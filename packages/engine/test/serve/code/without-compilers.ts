@@ -1,4 +1,4 @@
-// What a process loads that serves a contract by its plan.
+// The modules that a process loads when it serves a contract by its plan.
 
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
@@ -54,7 +54,7 @@ t.test('no compiler of schemas is loaded by a process that serves a plan', async
   await writeFile(file, text)
   await writeFile(requestFile, serialize({ requests, sample }))
   const engine = path.join(packageRoot, 'dist/src')
-  // The engine that is built, whose plan it takes.
+  // The built engine, because the process accepts only its plan.
   const built = (await import(pathToFileURL(path.join(engine, 'compile/index.js')).href)) as Compiling
   await writeFile(planFile, await built.compileContract(file))
   const { stdout } = await run(process.execPath, [program, engine, file, planFile, requestFile])

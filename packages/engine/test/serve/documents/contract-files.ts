@@ -71,7 +71,7 @@ t.test('callers who name different hosts have files and entity tags of their own
   const ask = (host: string, etag = '') =>
     app.inject({ url: '/openapi.yaml', headers: { host, 'if-none-match': etag, 'accept-encoding': 'gzip' } })
   const tags = new Set<unknown>()
-  // More than are kept.
+  // More than the server keeps.
   for (let i = 0; i < 25; i++) {
     const { headers, rawPayload } = await ask(`h${i}.example`)
     t.match(String(gunzipSync(rawPayload)), `- url: "http://h${i}.example/v1"\n`)
@@ -129,8 +129,8 @@ t.test('the YAML is as written but for its first server', async (t) => {
   t.match(published, '\nservers:\n  - url: "https://a.example"\n    description: This service\npaths:\n')
 })
 
-// Texts that readers of YAML 1.1 take for something else: booleans, dates, times, numbers, a merge, Ruby's
-// symbols; and characters that end a line there, or that it does not allow.
+// Texts that readers of YAML 1.1 take for booleans, dates, times, numbers, a merge or Ruby's symbols; and
+// characters that end a line in YAML 1.1, or are forbidden there.
 const misread = [
   ...['NO', 'on', 'Off', 'y', 'N', 'Yes', 'true', 'null', '~', '', '2024-01-01', '2024-1-1 1:02:03'],
   ...['12:30:45', '1:2', '1_000', '0b11', '017', '0o17', '0x1F', '1e3', '1e+21', '.5', '5.', '+1', '1,000'],

@@ -1,4 +1,4 @@
-// Requests that the service sends: those of webhooks and callbacks.
+// Requests that the service sends: webhooks and callbacks.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createOutgoing, type OutgoingRequest } from 'contract-engine'
@@ -50,7 +50,7 @@ const petSold = {
 }
 const body = { id: 'a', petId: 9_007_199_254_740_993n, price: 1.5 }
 
-// As a receiver does: https://www.standardwebhooks.com, "Verifying signatures".
+// Verifies as a receiver does: https://www.standardwebhooks.com, "Verifying signatures".
 function isSigned({ headers, body = '' }: OutgoingRequest, key: string): boolean {
   const content = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
   const mac = createHmac('sha256', Buffer.from(key.slice('whsec_'.length), 'base64'))

@@ -1,4 +1,4 @@
-// What the receivers of webhooks and callbacks respond.
+// How the service judges the responses of webhooks' and callbacks' receivers.
 
 import { createOutgoing } from 'contract-engine'
 import { generateOperations, generateTypes } from 'contract-engine/generate'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { signatureOf } from '../../../src/serve/outgoing/signature.js'
 
-// Of the tests of the specification's own libraries.
+// From the tests of the specification's own libraries.
 const known = {
   id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
   secrets: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],

@@ -1,4 +1,4 @@
-// The links of responses are absolute: at the public URL, else at what the request says of where it was sent.
+// The links of responses are absolute: at the public URL, or else at the address that the request names.
 
 import { contractFiles, errorHandler, mount, RequestError } from 'contract-engine'
 import { contractWith, done } from 'contract-testing/engine'
@@ -18,7 +18,9 @@ function idOf(description: string) {
 
 type Headers = Record<string, string | string[]>
 
-/** Starts a server whose operation responds with these headers. Returns a function that sends lines to it. */
+/**
+ * Starts a server whose operation responds with these headers. Returns a function that sends it header lines.
+ */
 async function start(t: Test, headers: Headers, address?: AddressOptions, isThrown = false) {
   const app = Fastify()
   t.teardown(() => app.close())
@@ -107,12 +109,12 @@ const forwarded: [lines: string[], root: string][] = [
   [['X-Forwarded-Prefix: /'], 'http://inner:3000'],
   [['X-Forwarded-Prefix:'], 'http://inner:3000'],
   [['X-Forwarded-Prefix: /a/../b/./c'], 'http://inner:3000/b/c'],
-  // Of several values the last is that of the nearest proxy.
+  // The last of several values is from the nearest proxy.
   [['X-Forwarded-Proto: http, https'], 'https://inner:3000'],
   [['X-Forwarded-Host: evil.example', 'X-Forwarded-Host: store.example'], 'http://store.example'],
   [['X-Forwarded-Host: evil.example,store.example'], 'http://store.example'],
   [['X-Forwarded-Prefix: /evil, /animals'], 'http://inner:3000/animals'],
-  // Such values are nobody's address.
+  // Such values are not valid addresses.
   [['X-Forwarded-Proto: javascript'], 'http://inner:3000'],
   [['X-Forwarded-Proto: https://evil.example'], 'http://inner:3000'],
   [['X-Forwarded-Host:'], 'http://inner:3000'],
@@ -150,7 +152,7 @@ t.test('what any other peer says does not', async (t) => {
 const published: [publicUrl: string, location: string, page: string][] = [
   ['https://store.example/v1', 'https://store.example/v1/shops/7/values/8', 'https://store.example/docs'],
   ['https://a.example/b/v1', 'https://a.example/b/v1/shops/7/values/8', 'https://a.example/b/docs'],
-  // By its host, or by the gateway's own path in place of the prefix.
+  // The prefix occurs in its host, or the gateway's own path replaces the prefix.
   ['https://v1', 'https://v1/shops/7/values/8', 'https://v1/docs'],
   ['https://a.example/toys', 'https://a.example/toys/shops/7/values/8', 'https://a.example/toys/docs'],
 ]

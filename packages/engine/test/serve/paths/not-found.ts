@@ -1,4 +1,4 @@
-// Which route a path has beside templates with text in a segment, and what 404 and 405 say of the others.
+// Which route serves a path beside templates with text in a segment, and the 404 or 405 for other paths.
 
 import { errorHandler, mount, notFoundHandler } from 'contract-engine'
 import { pathParameterNames } from 'contract-engine/tools'
@@ -43,7 +43,7 @@ const handlers = Object.fromEntries(
 
 const { call } = await startEngine(t, contract, handlers)
 
-// The template and the values of a request, or its status and `Allow`.
+// The template and the parameters that a request matches, or its status and `Allow`.
 const rows: readonly [request: string, path: string | number, more?: object | string][] = [
   ['GET /a/.json', '/a/{id}', { id: '.json' }],
   ['GET /a/x.json', '/a/{id}.json', { id: 'x' }],

@@ -1,5 +1,5 @@
-// Which media type an Accept prefers (RFC 9110, section 12.5.1): cases, hostile headers, and random ones
-// judged by a small reference that is written from the text of the section.
+// The media type that an Accept prefers (RFC 9110, section 12.5.1): cases, hostile headers, and random ones
+// compared with a small reference written from the text of the section.
 
 import { maxHeaderSize } from 'node:http'
 import t from 'tap'
@@ -38,12 +38,12 @@ t.test('cases', (t) => {
     [[json, csv], 'text/*;q=0.9, */*;q=0.8', csv],
     [[json, csv], 'TEXT/CSV ; Q=0.9 , Application/JSON;q=0.8', csv],
     [[json, csv], `${json};q=0.5, ${json};q=0.9, ${csv};q=0.7`, json],
-    // Named more exactly.
+    // The more specific range wins.
     [[json, csv], `${csv}, */*`, csv],
     [[json, csv], 'text/*, */*', csv],
     [[json, csv], `*/*, ${csv}`, csv],
     [[json, csv, xml], `application/*, ${xml}`, xml],
-    // As clients send it: axios, Chrome, Firefox, curl, Java.
+    // The headers of axios, Chrome, Firefox, curl and Java.
     [[csv, json], 'application/json, text/plain, */*', json],
     [
       ['text/html', json],
@@ -58,12 +58,12 @@ t.test('cases', (t) => {
     [[json, csv], `${json};q=0, ${csv};q=0.0`],
     [[json, csv], '*/*;q=0'],
     [[json], `${json};q=0, text/*`],
-    // Parameters: as they are sent.
+    // Parameters, as clients send them.
     [[json, csv], `${csv};charset=utf-8`, csv],
     [[json, csv], `${csv};charset="UTF-8";header=present`, csv],
     [[json, csv], `${csv};charset=utf-16, ${json};q=0.1`, json],
     [[json, csv], `${csv};header=absent`],
-    // In UTF-8, as everything that says no charset.
+    // In UTF-8, like every type without a charset.
     [[json, 'text/event-stream'], 'text/event-stream; charset=utf-8', 'text/event-stream'],
     [[json, 'text/event-stream'], 'text/event-stream;charset="UTF8"', 'text/event-stream'],
     [[json, 'text/event-stream'], 'text/event-stream; charset=utf-16'],
@@ -90,7 +90,7 @@ t.test('cases', (t) => {
       'text/plain, text/plain;format=flowed;q=0.1, text/plain2;q=0.5',
       'text/plain2',
     ],
-    // What is malformed says nothing.
+    // A malformed element is ignored.
     [[csv, json], `${json};q=1;q=0.1`, csv],
     [[json, csv], 'json, text/csv', csv],
     [[csv, json], 'text, csv', csv],
@@ -119,8 +119,8 @@ t.test('cases', (t) => {
   t.end()
 })
 
-// The section, sentence by sentence: "the most specific reference has precedence", then the quality, then
-// what this server adds: how specific that was, then the order.
+// Follows the section sentence by sentence: "the most specific reference has precedence", then the quality.
+// Then come this server's own rules: the specificity of the range, then the order of the document.
 function reference(declared: readonly string[], accept: readonly Element[]): string | undefined {
   const judged = declared.map((mediaType, order) => {
     const matching = accept.filter(({ range }) =>
@@ -182,7 +182,7 @@ t.test('the longest header that Node accepts is cheap, whatever it says', (t) =>
     images: (length) => 'image/a,'.repeat(length / 8),
     digits: (length) => `text/csv;q=${'1'.repeat(length)}x`,
   }
-  // It takes about 1 ms; were one quadratic, more than a second.
+  // Each takes about 1 ms; with quadratic time, it would be more than a second.
   for (const [name, make] of Object.entries(hostile)) {
     const header = make(maxHeaderSize)
     const times = [1, 2, 3].map(() => cpuMs(() => prefer(header)))
@@ -191,7 +191,7 @@ t.test('the longest header that Node accepts is cheap, whatever it says', (t) =>
   t.end()
 })
 
-// Of this process, whatever else the machine does.
+// Measures this process only, whatever else the machine does.
 function cpuMs(run: () => unknown): number {
   const start = process.cpuUsage()
   run()

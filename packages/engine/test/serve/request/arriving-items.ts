@@ -1,5 +1,5 @@
-// Request bodies that are streams of items, over real connections: what is read, refused and counted, and
-// that no more of a body is taken than its handler has asked for.
+// Request bodies that are streams of items, over real connections: what the server reads, refuses and counts.
+// It takes no more of a body than its handler has asked for.
 
 import { once } from 'node:events'
 import http from 'node:http'
@@ -58,7 +58,7 @@ const contract = await contractWith(
   { openapi: '3.2.0' },
 )
 
-// Not by its class: from the sources, the server of a test is the engine as it is built.
+// Not by its class: if tests run from the sources, the server still runs the built engine.
 const isArriving = (body: unknown): body is ArrivingItems =>
   typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 
@@ -494,7 +494,7 @@ t.test('short lines that arrive together leave the event loop to others', async 
   })
   const body = '1\n'.repeat(100_000)
   t.match(await engine.call('POST', '/addMuch', { headers: ndjson, body }), { status: 200, text: '100000' })
-  t.ok(turns > 20, `${turns} turns`) // of chunks alone, there are four
+  t.ok(turns > 20, `${turns} turns`) // the chunks alone take four
 })
 
 t.test('a long line that arrives in pieces is held as long as it is read', async (t) => {
@@ -602,7 +602,7 @@ class Connection {
     this.socket.write(text)
   }
 
-  // Counts what the socket has taken.
+  // Writes blocks, and counts the bytes that the socket has taken.
   async writeAll(block: Buffer, count: number): Promise<void> {
     for (let i = 0; i < count && !this.isClosed; i++) {
       await new Promise((resolve) => this.socket.write(block, resolve))
@@ -620,7 +620,7 @@ async function post(
 ) {
   const request = http.request(origin + path, { method: 'POST', headers: { 'content-type': type } })
   const responded = once(request, 'response') as Promise<[http.IncomingMessage]>
-  request.on('error', () => {}) // the response says why
+  request.on('error', () => {}) // the response tells why
   for (const chunk of chunks) request.write(chunk)
   request.end()
   const [response] = await responded

@@ -397,7 +397,7 @@ t.test('bodies', async (t) => {
         ['; boundary=x', part('x', 'photo'), /not finished/],
         ['; boundary=x', `${part('x', 'photo')}--x`, /not finished/],
         ['; boundary=x', '--x\r\nabc\r\n--x--', /it has a part without headers/],
-        // Each would be lost in the headers of the part behind it.
+        // Each would be lost in the headers of the next part.
         ['; boundary=x', `--x\r\n\r\nabc\r\n${part('x', 'photo')}--x--`, /it has a part without headers/],
         ['; boundary=x', `--x \r\n\r\nabc\r\n${part('x', 'photo')}--x--`, /it has a part without headers/],
         ['; boundary=x', `--x\r\nA: b\r\n${part('x', 'photo')}--x--`, /it has a part without headers/],
@@ -476,7 +476,7 @@ function multipart(boundary: string, parts: readonly Part[]): Buffer {
   return Buffer.concat([...chunks, `--${boundary}--\r\n`].map((each) => Buffer.from(each as string)))
 }
 
-// Without its prototype.
+// Copies an object, to give it a prototype.
 function plain(value: unknown): unknown {
   return typeof value === 'object' && value !== null && !Buffer.isBuffer(value) ? { ...value } : value
 }

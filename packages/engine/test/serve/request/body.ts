@@ -23,7 +23,7 @@ t.test('a body is copied as it arrives, so that no chunk is kept', async (t) => 
   for (const byte of '0123456789') {
     const chunk = Buffer.from(byte)
     payload.write(chunk)
-    chunk.fill('x') // as what else the memory would be used for
+    chunk.fill('x') // reuses the memory, as Node may
   }
   payload.end()
   t.equal(String(await body), '0123456789')

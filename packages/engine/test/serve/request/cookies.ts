@@ -1,4 +1,4 @@
-// Cookies, as a parameter and as the key of a scheme: both are read from the same text, in the same way.
+// Cookies as a parameter and as a scheme's key: the server reads both from the same text in the same way.
 
 import { type Check, errorHandler, mount, notFoundHandler, verdictOf } from 'contract-engine'
 import { contractWith } from 'contract-testing/engine'
@@ -23,7 +23,7 @@ const app = Fastify()
 t.teardown(() => app.close())
 app.setErrorHandler(errorHandler(contract))
 app.setNotFoundHandler(notFoundHandler(app, contract))
-// Any credential is valid, and its caller's only scope.
+// Any credential is valid, and is the only scope of its caller.
 const session: Check = { caller: (credential) => ({ scopes: new Set([credential]) }) }
 await mount(app, {
   contract,
@@ -37,7 +37,7 @@ await mount(app, {
   context: (request) => verdictOf(request)?.caller?.scopes,
 })
 
-// Of a scheme, no cookie of its name is a 401, and two are.
+// A scheme responds 401 if its cookie is missing, or is sent twice.
 for (const [title, cookie, read] of [
   ['alone', '__Host-session=ann', 'ann'],
   ['among others', 'a=b; __Host-session=ann;c=d', 'ann'],

@@ -1,12 +1,12 @@
-// What judging and refusing a value costs, at the size of a body. Each took from half a second to for ever
-// while every error was collected.
+// The cost of judging and refusing a body-sized value. When every error was collected, each took from half a
+// second to for ever.
 
 import t from 'tap'
 import { createJudge } from '../../../src/compile/code/compilers.js'
 import type { Schema } from '../../../src/document/contract.js'
 import { describeViolations } from '../../../src/runtime/messages.js'
 
-// CPU, not time: other processes may be busy, and take some of the caches. The slowest takes a tenth.
+// CPU instead of time: other processes may be busy, and use some of the caches. The slowest takes a tenth.
 const limitMs = 1_000
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
@@ -180,7 +180,7 @@ for (const [title, schema, value, message] of invalid) {
   })
 }
 
-// In milliseconds.
+// Returns milliseconds.
 function leastCpu(run: () => void): number {
   const costs = [1, 2, 3].map(() => {
     const before = process.cpuUsage()

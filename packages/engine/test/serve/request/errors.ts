@@ -1,4 +1,4 @@
-// Every error of a server that has only the engine, as its page shows it: with the one error body.
+// Every error of a server with only the engine, as its page shows: all have the same error body.
 
 import { type Contract, errorHandler, mount, notFoundHandler, RequestError } from 'contract-engine'
 import { contractOf, contractWith, done } from 'contract-testing/engine'

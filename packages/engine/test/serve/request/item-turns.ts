@@ -4,7 +4,7 @@ import { itemTurn } from '../../../src/serve/request/item-turns.js'
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 t.test('items wait for a later turn of the event loop, in order, if there are many', async (t) => {
-  await nextTurn() // of a test before
+  await nextTurn() // ends the turn of the test before
   const { now } = performance
   t.teardown(() => {
     performance.now = now

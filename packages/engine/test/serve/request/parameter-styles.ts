@@ -1,14 +1,15 @@
-// Parameters with `style`, `explode` or `content`, and cookies: what the handler receives, or the error.
+// Parameters with `style`, `explode` or `content`, and cookies: the values that the handler receives, or the
+// error.
 
 import { contractWith, done, type HandlerRequest, startEngine } from 'contract-testing/engine'
 import t from 'tap'
 
-/** What is sent, and the values that reach the handler, or the message that says why none does. */
+/** The request, and the values that reach the handler, or the message of the refusal. */
 type Case = readonly [sent: string | Record<string, string>, outcome: object | string]
 
 interface Group {
   readonly title: string
-  /** Below a path of the group's own. */
+  /** The rest of its operation's path, below the group's name. Default: empty. */
   readonly path?: string
   readonly parameters: readonly object[]
   readonly cases: readonly Case[]

@@ -1,4 +1,4 @@
-// Keys that a request has in its query: known to their check, and to nothing else.
+// Keys in the query of a request: only their check sees them.
 
 import { type Contract, errorHandler, mount, notFoundHandler, Security } from 'contract-engine'
 import { contractWith } from 'contract-testing/engine'
@@ -35,7 +35,7 @@ const contract = await contractWith(
   { components: { securitySchemes } },
 )
 
-/** What a handler, a hook, a log and a link see of a request. */
+/** Starts a server; returns what a handler, a hook, a log and a link see of a request. */
 async function start(t: Test, isAdmitted: boolean) {
   const seen: string[] = []
   const app = Fastify({ frameworkErrors: errorHandler(contract as Contract) })
@@ -43,7 +43,7 @@ async function start(t: Test, isAdmitted: boolean) {
   app.setNotFoundHandler(notFoundHandler(app, contract))
   const caller = (credential: string) => (credential === secret ? { scopes: new Set<string>() } : undefined)
   const security = new Security(contract, { door: { caller }, gate: { caller }, token: { caller } })
-  // As an application that authenticates requests before they reach their operation.
+  // Like an application that authenticates requests before they reach their operation.
   if (isAdmitted)
     app.addHook('onRequest', async (request) => {
       await security.authenticate(request, request.routeOptions.config.operation)

@@ -1,4 +1,4 @@
-// Files of uploads: whole and on the disk under their name, or not there at all.
+// Uploaded files: complete and flushed to disk under their name, or not there at all.
 
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -15,7 +15,7 @@ import t, { type Test } from 'tap'
 
 const digestOf = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex')
 
-// A folder of its own in the test's.
+// Returns a new folder within the test's.
 function folderOf(t: Test): string {
   const folder = path.join(temporaryDirectory(t, {}), 'folder')
   mkdirSync(folder)
@@ -127,7 +127,7 @@ t.test('a folder that takes no file is told before a byte is taken, and by its n
   }
 })
 
-// A disk of 64 kB.
+// Mounts a disk of 64 kB.
 function smallDisk(t: Test): string | undefined {
   const folder = folderOf(t)
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder])
@@ -154,7 +154,7 @@ t.test('names that only look strange are names of files', async (t) => {
   }
 })
 
-// What may fail, and what a folder had before.
+// Failures that must leave the folder as it was before.
 const failures: [title: string, fail: (t: Test, folder: string) => Promise<unknown>, message: RegExp][] = [
   ['bytes that end with an error', (_, folder) => storeUpload(failing(), folder, 'a'), /the client has left/],
   [
@@ -180,7 +180,7 @@ async function* failing(): AsyncGenerator<Buffer> {
   throw new Error('the client has left')
 }
 
-// Node exports the class, and no way to make one but `open`.
+// Patches the class of file handles, which Node does not export.
 async function failAt(t: Test, folder: string, method: 'appendFile' | 'sync', code: string): Promise<void> {
   const handle = await open(folder, 'r')
   const prototype = Object.getPrototypeOf(handle) as FileHandle

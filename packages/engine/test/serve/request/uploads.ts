@@ -71,7 +71,7 @@ interface Sent {
   readonly body: unknown
 }
 
-/** Sends a request, in these chunks; with `Content-Length` if `headers` have it. */
+/** Sends a request in these chunks, with a `Content-Length` if `headers` have it. */
 async function post(
   { origin }: Engine,
   path: string,
@@ -249,7 +249,7 @@ t.test('a body that goes on behind the response to its request holds nothing aft
   socket.destroy()
 })
 
-/** A form of these parts, each a header section and its content. */
+/** Returns a form of these parts, each with its headers and its content. */
 const partsOf = (...parts: [headers: string, content: string | Buffer][]) =>
   Buffer.concat([
     ...parts.flatMap(([headers, content]) => [
@@ -264,7 +264,7 @@ const file = `${field('photo')}; filename="a.png"\r\nContent-Type: image/png`
 const multipart = { 'content-type': 'multipart/form-data; boundary=b' }
 const title: [string, string] = [field('title'), 'Rex']
 const fileOf = (name: string, type = 'image/png') => `${field(name)}; filename="a"\r\nContent-Type: ${type}`
-/** What a browser sends where no file was chosen, without a byte. */
+/** The part that a browser sends if no file was chosen; it has no content. */
 const unchosen = (name: string) => `${field(name)}; filename=""\r\nContent-Type: application/octet-stream`
 
 t.test('a form streams its file behind its fields, however its bytes are split', async (t) => {
@@ -872,6 +872,6 @@ function buildWith(bodies: BodyMemory, onBody?: (reply: FastifyReply) => void): 
     app.addHook('preParsing', async (_request, reply) => onBody?.(reply))
     const handlers = [...contract.operations.values()].map((each) => [each.name, handlerOf(each)])
     await mount(app, { contract, handlers: Object.fromEntries(handlers), bodies })
-    return app as never // Fastify's type names its logger
+    return app as never // a cast, because Fastify's type names its logger
   }
 }

@@ -1,4 +1,4 @@
-// What Fastify has no request of: the response on the socket.
+// Errors before Fastify has a request: the engine writes the response to the socket.
 
 import http from 'node:http'
 import net from 'node:net'
@@ -119,7 +119,7 @@ t.test('a request that does not arrive in time gets 408', async (t) => {
   )
   const received = socket.setEncoding('utf8').toArray()
   const error = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
-  app.server.emit('clientError', error, accepted) // as Node does once its time is over
+  app.server.emit('clientError', error, accepted) // as Node does when its time is over
   t.match((await received).join(''), /^HTTP\/1\.1 408 Request Timeout\r\n.*"code":"request_timeout"/s)
 })
 

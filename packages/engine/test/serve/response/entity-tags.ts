@@ -8,7 +8,7 @@ const link = { Link: { schema: { type: 'string' } } }
 const responses = { 200: { ...json, headers: link }, 202: json, default: anyError }
 const conditional = { ...responses, 304: { description: 'The same.' } }
 
-/** Starts an operation whose handler responds with what `answer` holds. */
+/** Starts an operation whose handler responds with `answer.now`. */
 async function start(t: Parameters<typeof startEngine>[0], route: object, more: object = {}) {
   const answer: { now: object } = { now: { status: 200, body: { a: 1 } } }
   const contract = await contractWith({ values: { method: 'get', ...route } }, more)

@@ -1,4 +1,4 @@
-// Which form the errors of an operation have, by what it declares for them, and what startup says of it.
+// The form of an operation's errors, by the content that it declares for them, and the reports at startup.
 
 import {
   type ErrorBodyOf,
@@ -17,7 +17,10 @@ type Content = Readonly<Record<string, object>>
 
 const lost = new RequestError('lost', 'It is lost.', { status: 404 })
 
-/** An operation that fails, whose errors have this content, of a document that may have others. */
+/**
+ * Returns a document with an operation that fails; its errors have this content, those of others may have
+ * theirs.
+ */
 function documentOf(content: Content | undefined, others: readonly Content[] = []): object {
   const failing = (operationId: string, each: Content | undefined) => ({
     operationId,

@@ -78,8 +78,8 @@ async function* from(...items: readonly unknown[]) {
 }
 
 /**
- * A client that says what it has received so far, without the head, and whether the end is that of the
- * protocol.
+ * Connects a client. It returns what it has received so far, without the head, and tells if the response
+ * ended as the protocol requires.
  */
 async function listen(origin: string, name: Name, method = 'GET') {
   const { hostname, port } = new URL(origin)
@@ -392,7 +392,7 @@ t.test('an item is sent when it is there, and silences have keep-alives', async 
 
 t.test('lines of JSON Lines have no keep-alive: each would be a value', async (t) => {
   const { origin } = await start(t, 'livelyJsonl', async function* () {
-    await new Promise((resolve) => setTimeout(resolve, 400)) // a silence is what is tested
+    await new Promise((resolve) => setTimeout(resolve, 400)) // the test is about a silence
     yield 1
   })
   const client = await listen(origin, 'livelyJsonl')

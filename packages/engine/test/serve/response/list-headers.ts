@@ -1,4 +1,4 @@
-// Headers of a response that the server and the handler both set.
+// Headers of a response that both the server and the handler set.
 
 import { errorHandler, mount, RequestError } from 'contract-engine'
 import { contractWith, done } from 'contract-testing/engine'
@@ -8,7 +8,8 @@ import t, { type Test } from 'tap'
 const cookies = ['a=1; Expires=Thu, 05 Dec 2030 00:00:00 GMT', 'b=2']
 
 /**
- * The headers of a response whose server has set `first`, before the handler responds with or throws `own`.
+ * Returns the headers of a response: the server sets `first`, then the handler responds with `own`, or throws
+ * it.
  */
 async function headersOf(
   t: Test,

@@ -1,4 +1,4 @@
-// What a PATCH makes of a resource is judged as its response, and told to the client where it is its fault.
+// The result of a PATCH is validated as a response; if the client is at fault, the error tells it.
 
 import { anyError, contractWith, startEngine } from 'contract-testing/engine'
 import t from 'tap'

@@ -1,5 +1,5 @@
-// Accept chooses among the media types of a response: by the handler, or by the engine for one value that it
-// writes as each.
+// Accept chooses among the media types of a response: the handler responds by the choice, or the engine
+// writes one value as the chosen type.
 
 import { anyError, contractWith, type Handler, startEngine } from 'contract-testing/engine'
 import t from 'tap'
@@ -61,7 +61,7 @@ t.test('one value is written as the media type that the client prefers', async (
     ['text/csv, application/json;q=0.9', csv, inCsv],
     ['application/json;q=0.1, text/*', csv, inCsv],
     [vendor, `${vendor}; charset=utf-8`, inJson],
-    // RFC 9110, section 12.5.1: what is not acceptable is sent all the same, unless the contract declares a
+    // RFC 9110, section 12.5.1: a type that is not acceptable is still sent, unless the contract declares a
     // 406.
     ['text/html', json, inJson],
   ]

@@ -126,7 +126,7 @@ async function* late() {
   yield { id: 1 }
 }
 
-// Once the client has read what was sent: libuv would see a reset right behind it as an end.
+// Fails only after the client has read the bytes: libuv would report a reset right after them as an end.
 async function* failing() {
   yield Buffer.from('ab')
   await new Promise((resolve) => setTimeout(resolve, 50))
@@ -143,7 +143,7 @@ t.test('one that fails midway is cut, and its operation and cause are logged', a
   t.match(old, { text: /ab$/, error: { code: 'ECONNRESET' } }, 'a close alone would be the end of the body')
 })
 
-// What `app.inject` passes for a socket is a stand-in without most of its members.
+// `app.inject` passes a stand-in for a socket, without most of its members.
 for (const [title, body, message] of [
   ['an error', () => Readable.from(failing()), 'the disk is gone'],
   [
@@ -159,7 +159,7 @@ for (const [title, body, message] of [
     t.equal(response.statusCode, 200)
     await t.rejects(response.stream().toArray(), { code: 'LIGHT_ECONNRESET' })
     t.match(
-      log.filter(({ level }) => Number(level) > 40), // Fastify adds a warning
+      log.filter(({ level }) => Number(level) > 40), // without Fastify's warning
       [
         { msg: 'response failed', err: { message } },
         { msg: 'response failed', err: { message } },
@@ -181,7 +181,7 @@ t.test('cutResponse ends a response of app.inject', async (t) => {
   await until(() => feed.destroyed)
 })
 
-// Node throws at such a value where nothing catches it, and the process would end.
+// Otherwise Node throws at such a value where nothing catches it, and the process ends.
 t.test('a value that is neither text nor bytes is a 500, or cuts the body', async (t) => {
   for (const values of [[{ id: 1 }], [5], [[1]]]) {
     const { call, log } = await start(t, () => Readable.from(values))
@@ -195,7 +195,7 @@ t.test('a value that is neither text nor bytes is a 500, or cuts the body', asyn
   t.match(log, [{ msg: 'response failed', err: { message: /neither text nor bytes/ } }])
 })
 
-// On a connection that is kept, the rest would be read as the next response, or waited for.
+// On a kept connection, a client would read extra bytes as the next response, or wait for missing ones.
 t.test('a body has the bytes of its Content-Length, or is cut', async (t) => {
   const cut = {
     msg: 'response failed',

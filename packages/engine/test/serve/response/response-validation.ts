@@ -1,4 +1,4 @@
-// What cases.yaml cannot say of responses: bytes, and errors that a handler throws.
+// Responses that cases.yaml cannot express: bytes, and errors that a handler throws.
 
 import { type Operation, RequestError } from 'contract-engine'
 import { anyError, contractWith, startEngine } from 'contract-testing/engine'
@@ -48,7 +48,7 @@ t.test('responses', async (t) => {
     const returned = await ask('object', () => ({ status: 200, headers, body: { id: 1, name: 'é' } }))
     t.strictSame([returned.headers.get('x-note'), returned.text], ['Grüße', '{"id":1,"name":"é"}'])
     for (const name of ['waiting', 'object']) {
-      const refused = await ask(name, thrown({ ...headers, 'X-Wait': '1' })) // declared, and not
+      const refused = await ask(name, thrown({ ...headers, 'X-Wait': '1' })) // one is declared, one is not
       t.strictSame([refused.headers.get('x-note'), refused.status], ['Grüße', 404], name)
     }
   })

@@ -79,7 +79,7 @@ const checks = Object.fromEntries(Object.keys(securitySchemes).map((name) => [na
 
 type Headers = Readonly<Record<string, string>>
 
-/** A server that says who calls, and how many handlers have run. */
+/** Starts a server that reports its callers, and counts how many handlers have run. */
 async function start(t: Test, options: CookieOptions = {}, isAdmitted = false) {
   let runs = 0
   const app = Fastify({ frameworkErrors: errorHandler(contract) })
@@ -87,7 +87,7 @@ async function start(t: Test, options: CookieOptions = {}, isAdmitted = false) {
   app.setErrorHandler(errorHandler(contract))
   app.setNotFoundHandler(notFoundHandler(app, contract))
   const security = new Security(contract, checks, options)
-  // As an application that authenticates requests before they reach their operation.
+  // Like an application that authenticates requests before they reach their operation.
   if (isAdmitted)
     app.addHook('onRequest', async (request) => {
       await security.authenticate(request, request.routeOptions.config.operation)
@@ -124,7 +124,7 @@ const foreign = { host: 'store.example', origin: 'https://evil.example' }
 const site = (value: string) => ({ 'sec-fetch-site': value })
 const listed = { origin: 'https://app.example' }
 
-// Who sends, as a browser says it: by Sec-Fetch-Site, or before 2023 by Origin.
+// Senders, as a browser identifies them: by Sec-Fetch-Site, or before 2023 by Origin.
 const senders: readonly [title: string, headers: Headers, expected: object][] = [
   ['no page', {}, passes],
   ['a page of the server', { ...site('same-origin'), ...own }, passes],

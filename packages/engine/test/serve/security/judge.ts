@@ -1,5 +1,5 @@
-// Requirements, what is sent, and what comes of it: each row with checks that know at once, and with checks
-// that have to wait.
+// Requirements, credentials, and outcomes: each row with checks that answer at once, and with checks that
+// wait.
 
 import {
   type Caller,
@@ -34,7 +34,7 @@ const securitySchemes = {
   cookie: { type: 'apiKey', in: 'cookie', name: 'session' },
 }
 
-// A credential is the name of its scheme, whose it is, and scopes: `key/ann/read/write`.
+// A credential consists of its scheme, its caller and scopes: `key/ann/read/write`.
 const outcomes: Record<string, () => never> = {
   down: () => fail('try_later', 503, { 'Retry-After': '2' }),
   banned: () => fail('banned', 403),
@@ -51,7 +51,7 @@ function fail(code: string, status: number, headers = {}): never {
 function callerOf(scheme: string, credential: string): Named | undefined {
   const [of, name = '', ...scopes] = credential.split('/')
   outcomes[name]?.()
-  if (name === 'false') return false as unknown as undefined // as JavaScript may
+  if (name === 'false') return false as unknown as undefined // JavaScript code may return it
   return of === scheme && name !== 'unknown'
     ? { name: `${scheme}/${name}`, scopes: new Set(scopes) }
     : undefined
@@ -82,7 +82,7 @@ interface Sent {
   readonly query?: string
   readonly [header: string]: string | undefined
 }
-/** The name of the caller, or the status, the code, and the challenge or another part of the response. */
+/** The caller's name, or the status, the code, and the challenge or another part of the response. */
 type Expected = string | readonly [status: number, code: string, challenge?: string]
 type Row = readonly [title: string, security: object[], sent: Sent, expected: Expected]
 

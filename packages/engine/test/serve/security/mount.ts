@@ -1,4 +1,4 @@
-// Checks at startup, and what a request costs before it is refused.
+// Checks at startup, and the cost of a request before it is refused.
 
 import {
   type Check,
@@ -32,7 +32,7 @@ function contractOfToys(
   return contractOf({ paths: { '/toys': { get: operation } }, components: { securitySchemes }, ...more })
 }
 
-// The problems of a start, with their places.
+// Returns the problems of a start, with their places.
 async function problemsOf(t: Test, contract: Contract, security: CheckList, handler: unknown = noContent) {
   const app = Fastify()
   t.teardown(() => app.close())
@@ -168,7 +168,7 @@ for (const [title, key, admin] of pairs) {
   })
 }
 
-// As in Superset's document: one for calls, one to renew it, which no form of HTTP tells apart.
+// As in Superset's document: one token for calls, one to renew it; HTTP does not distinguish them.
 t.test(
   'an access token and a refresh token are each its own check’s, whatever an operation names',
   async (t) => {
