@@ -1,5 +1,5 @@
-// The client's package: ES modules and CommonJS with types. It contains what runs it, contract-client, so
-// that callers install one package.
+// Builds the client's package: ES modules and CommonJS with types. It contains its runtime, contract-client,
+// so that callers install only one package.
 
 import { cpSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -16,7 +16,9 @@ const options = {
   lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts', 'lib.dom.asynciterable.d.ts'],
 }
 
-/** Builds the package in a folder. Returns the compile errors, a line each; with errors it writes nothing. */
+/**
+ * Builds the package in a folder. Returns the compile errors, one per line; if there are any, writes nothing.
+ */
 export function buildClient(root: string, folder: string): string[] {
   const program = programOf(root, [path.join(source, 'index.ts')], options)
   const problems = problemsOf(program)
@@ -43,7 +45,7 @@ export function buildClient(root: string, folder: string): string[] {
   cpSync(runtimeOf('import'), path.join(folder, 'esm', runtime), { recursive: true })
   cpSync(runtimeOf('require'), path.join(folder, 'cjs', runtime), {
     recursive: true,
-    filter: (file) => !file.endsWith('.json'), // there is one above
+    filter: (file) => !file.endsWith('.json'), // the package has one at its root
   })
   write(path.join(folder, 'cjs/package.json'), '{ "type": "commonjs" }\n')
   copyPages(root, source, folder)
@@ -60,7 +62,7 @@ function runtimeOf(condition: 'import' | 'require'): string {
   return path.dirname(entry)
 }
 
-// As a folder of this package.
+// Replaces imports of contract-client by its folder within this package.
 function withRuntime(text: string, name: string): string {
   const place = path.posix.relative(path.posix.dirname(name), `${runtime}/index.js`)
   return text.replace(/(['"])contract-client\1/g, `$1${place}$1`)

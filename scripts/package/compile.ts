@@ -1,11 +1,11 @@
-// What the packages of this project have in common: their sources are compiled by themselves, with source
-// maps that include the sources, and their pages are copied beside.
+// Shared by the packages of this project: compiles their sources separately, with source maps that contain
+// the sources, and copies their pages.
 
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import ts from 'typescript'
 
-/** The program of some modules and of what they import, with the options of the server. */
+/** Returns the program of some modules and their imports, with the options of the server. */
 export function programOf(
   root: string,
   entries: readonly string[],
@@ -31,7 +31,10 @@ function optionsFor(root: string): ts.CompilerOptions {
   }
 }
 
-/** The compile errors of a program, one line each. @param compiler the version of TypeScript that made it */
+/**
+ * Returns the compile errors of a program, one per line. @param compiler the version of TypeScript that made
+ * it
+ */
 export function problemsOf(program: ts.Program, compiler = ts): string[] {
   return compiler.getPreEmitDiagnostics(program).map(toLine)
 }
@@ -43,7 +46,7 @@ function toLine({ file, start = 0, messageText }: ts.Diagnostic): string {
   return `${file.fileName}:${line + 1}:${character + 1}: ${text}`
 }
 
-/** Writes a file, and the folders that it is in. */
+/** Writes a file, and creates its folders. */
 export function write(file: string, text: string): void {
   mkdirSync(path.dirname(file), { recursive: true })
   writeFileSync(file, text)
@@ -64,7 +67,8 @@ export function copyPages(
 }
 
 /**
- * Copies a page to the root of a package: links to the project's other pages lead beside it, or become text.
+ * Copies a page to the root of a package. Links to pages in `beside` lead there; other relative links become
+ * text.
  */
 export function copyPage(file: string, folder: string, beside: readonly string[] = []): void {
   const text = readFileSync(file, 'utf8').replace(

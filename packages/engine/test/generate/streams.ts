@@ -1,5 +1,5 @@
 // The types of streamed items in operations.ts. The compiler checks them in
-// test/pets/scripts/generate/operations.ts.
+// test/scripts/generate/operations.ts.
 
 import { generateOperations, generateTypes } from 'contract-engine/generate'
 import { contractOf } from 'contract-testing/engine'

@@ -4,7 +4,7 @@ import re
 
 import schemathesis
 
-# Stack traces, SQL, and error codes of libraries.
+# Signs of internals in an error: stack traces, SQL, and error codes of libraries.
 INTERNALS = re.compile(
     r"node_modules|node:|\.[cm]?[jt]s:\d|postgres|\bpg_|relation \\?\"|syntax error|FST_|HPE_|ERR_[A-Z]|ECONN"
 )
