@@ -16,13 +16,13 @@ export type Kind = 'breaking' | 'compatible' | 'text' | 'equal'
 export interface Edit {
   readonly what: string
   readonly is: Kind
-  /** Whether the edit concerns an extension of contract-engine, which no other tool knows. */
+  /** True if the edit concerns an extension of contract-engine, which no other tool knows. */
   readonly ours: boolean
   readonly before: string
   readonly after: string
 }
 
-/** A tool's verdict on an edit. A tool with fewer kinds says `compatible` of each edit that is not breaking. */
+/** A tool's verdict. A tool with fewer kinds says `compatible` of each edit that is not breaking. */
 export type Verdict = Kind | 'failed'
 
 const run = promisify(execFile)
@@ -90,7 +90,7 @@ export async function openapiDiff(folders: string): Promise<Verdict[]> {
   return stdout.trim().split('\n') as Verdict[] // the lines that Classify.java prints
 }
 
-/** Calls `use` with a folder that contains a folder per edit, in order, with `before.yaml` and `after.yaml`. */
+/** Calls `use` with a folder of folders, one per edit in order, with `before.yaml` and `after.yaml`. */
 export function inFolders<T>(edits: readonly Edit[], use: (folders: string) => Promise<T>): Promise<T> {
   return inTemporaryDirectory(async (directory) => {
     for (const [i, { before, after }] of edits.entries()) {

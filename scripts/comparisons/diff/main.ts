@@ -1,5 +1,6 @@
-// Compares contract-diff with other installed tools: the breaking edits that each finds, and its false alarms.
-// With `--all`, lists each edit; with `--only TEXT`, takes only edits whose description contains the text.
+// Compares contract-diff with other installed tools: the breaking edits that each finds, and its false
+// alarms. With `--all`, lists each edit; with `--only TEXT`, takes only edits whose description contains the
+// text.
 
 import { parseArgs } from 'node:util'
 import {
@@ -17,7 +18,7 @@ import {
 const { values } = parseArgs({
   options: { all: { type: 'boolean' }, only: { type: 'string', default: '' } },
 })
-// Those of our extensions are no comparison; test/scripts/comparisons/diff.ts has them.
+// Without edits of our extensions, which no other tool knows; test/scripts/comparisons/diff.ts tests them.
 const edits = (await readEdits()).filter(({ what, ours }) => !ours && what.includes(values.only))
 
 const others: readonly (readonly [name: string, needs: string, judge: typeof openapiDiff])[] = [
@@ -60,7 +61,7 @@ function printRow(name: string, found: string, alarms: string): void {
   process.stdout.write(`${name.padEnd(16)}${found.padEnd(22)}${alarms}\n`)
 }
 
-// With what each tool said of it, if one was wrong or all edits are asked for.
+// Prints an edit with each tool's verdict, if one was wrong or `--all` is given.
 function printIfAsked({ what, is }: Edit, index: number): void {
   const verdicts = [...results].map(([name, all]) => [name, all[index]] as const)
   const isWrong = verdicts.some(([, verdict]) => (verdict === 'breaking') !== (is === 'breaking'))
