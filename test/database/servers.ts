@@ -111,8 +111,8 @@ t.test('a primary and its standby', async (t) => {
     })
   })
 
-  // Each way to give a password, and the cases of SASLprep: spaces, removal, compatibility, composition, not
-  // prepared.
+  // Each way to give a password, and the cases of SASLprep: it maps a space, removes a character, normalizes
+  // two others, leaves one as it is, and has no form for a control character.
   t.test('passwords are used in the form of SASLprep, or as they are', async (t) => {
     const { sql } = primary
     const lines = 'host all scram 127.0.0.1/32 scram-sha-256\nhost all md5 127.0.0.1/32 md5'

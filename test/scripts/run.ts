@@ -24,7 +24,7 @@ console.log(word, process.argv.slice(2).join(), parse('a: 1').a, readFileSync(ne
 `
 
 const word = `import { createRequire } from 'node:module'
-const require = createRequire(import.meta.url ?? __filename) // as in a package that others may bundle
+const require = createRequire(import.meta.url ?? __filename) // as of a package that others bundle, too
 export const word = require('yaml').parse('hello')
 `
 

@@ -1,4 +1,4 @@
-// A mock makes a response once and keeps it; some responses cannot be made.
+// A mock tries once to make a response, and keeps the result: the response, or the reason why there is none.
 
 import { contractOf } from 'contract-testing/engine'
 import t from 'tap'
