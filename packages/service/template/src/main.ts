@@ -1,5 +1,4 @@
-// The service: what this team writes, run by contract-service. It finds the contract and the migrations in
-// the project.
+// Starts the service with what the team writes. `start` finds the contract and the migrations in the project.
 
 import { start } from 'contract-service'
 import { handlers } from '../generated/handlers.js'

@@ -1,5 +1,6 @@
-// What handlers use besides the database: a mailer, a clock, the client of another API, webhooks. A handler
-// gets them as `services` in its context. They are made once, before the server listens.
+// The services that handlers use besides the database: a mailer, a clock, the client of another API,
+// webhooks. The process creates them once, before the server listens; a handler gets them as `services` in
+// its context.
 
 import type { ServiceParts } from 'contract-service'
 
@@ -9,7 +10,7 @@ export async function createServices(_parts: ServiceParts) {
     // mailer: createMailer(process.env.MAIL_URL),
     // ...createOutgoing<Webhooks, Callbacks>(parts.contract), // node_modules/contract-engine/webhooks.md
 
-    /** Runs when the service stops: after the last response, and before the database is closed. */
+    /** Called when the service stops, after the last response and before the database is closed. */
     async close(): Promise<void> {},
   }
 }

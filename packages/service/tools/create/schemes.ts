@@ -10,9 +10,9 @@ export function schemesModule({ checks, left }: Choice): string {
   const entries = [...checks].map(([name, check]) => `  ${keyOf(name)}: ${check}(),\n`)
   const notes = [...left].map(([name, advice]) => `  // ${oneLine(`${name}: ${advice}`)}\n`)
   const list = entries.length + notes.length === 0 ? '{}' : `{\n${entries.join('')}${notes.join('')}}`
-  return `// The check of each security scheme of the contract, by the scheme's name. A scheme that an operation with a
-// handler names, and that has none, does not compile. \`npm run generate\` reads this list as text: write the
-// names out.
+  return `// The check of each security scheme of the contract, by the scheme's name. If an operation with a handler
+// names a scheme without a check, this does not compile. \`npm run generate\` reads this list as text: write
+// the names out.
 
 import type { SchemesOf } from 'contract-service'
 ${imported}import type { handlers } from '../generated/handlers.js'

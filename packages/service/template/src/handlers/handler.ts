@@ -1,6 +1,6 @@
-// The types of a handler: a function from a request of the contract to one of the declared responses. No
-// Fastify, no SQL. Its return type is written out, `Promise<Response<'getPet'>>`: where it is inferred or
-// given by the context, TypeScript allows fields and headers that the contract does not declare.
+// The types of a handler: a function from a request of the contract to one of the declared responses. It sees
+// no Fastify. Write its return type out, `Promise<Response<'getPet'>>`: if TypeScript infers the type, it
+// allows fields and headers that the contract does not declare.
 
 import { RequestError } from 'contract-engine'
 import type { ContextOf, HandlersOf } from 'contract-service'
@@ -23,7 +23,7 @@ export type Request<Id extends OperationId> = Operations[Id]['request']
 export type Response<Id extends OperationId> = Operations[Id]['response']
 
 /**
- * The second argument of a handler: `Context<'getPet'>`, or `Context` for what is true of every operation.
+ * The second argument of a handler: `Context<'getPet'>`, or `Context` for what all operations have.
  */
 export type Context<Id extends OperationId = OperationId> = ContextOf<Operations[Id], Services>
 
