@@ -1,0 +1,3 @@
+import { suites } from '../../../dist/test/fixtures/suites.js'
+
+await suites.run('nightly/containers')
