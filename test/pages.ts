@@ -8,7 +8,16 @@ import { projectRoot } from 'contract-service/internal/lib/paths'
 import { planSections } from 'contract-service/internal/rate-limit/page-section'
 import Fastify from 'fastify'
 import t from 'tap'
-import { allPages, anchorsOf, isSource, linksOf, pages, pathsOf, readPage } from './fixtures/pages.js'
+import {
+  allPages,
+  anchorsOf,
+  blocksOf,
+  isSource,
+  linksOf,
+  pages,
+  pathsOf,
+  readPage,
+} from './fixtures/pages.js'
 import { contract } from './fixtures/service.js'
 
 t.test('every link has a target', async (t) => {
@@ -62,6 +71,21 @@ t.test('a mistyped path is found in code, relative to any root', async (t) => {
   t.strictSame(missingIn('docs/a.md', '`src/handler/<operationId>.ts`'), ['src/handler/<operationId>.ts'])
   t.strictSame(missingIn('docs/a.md', known), [])
   t.strictSame(missingIn('packages/engine/a.md', '`values.md` `test/cases.yaml`'), [])
+})
+
+t.test('a block that is not run where it stands is run by the test that it names', async (t) => {
+  for (const page of pages) {
+    for (const { line, text, notRun, runBy } of blocksOf(readPage(page))) {
+      if (runBy === undefined) {
+        t.notMatch(notRun ?? '', /\.ts\b/, `${page}:${line} names a test as it is read`)
+        continue
+      }
+      const source = readFileSync(path.join(projectRoot, runBy), 'utf8')
+      const taken = [...source.matchAll(/blockOf\('(\S+)', '(.+?)'\)/g)]
+      const isTaken = taken.some(([, from, start = '']) => from === page && text.startsWith(start))
+      t.ok(isTaken, `${page}:${line} is taken by ${runBy}`)
+    }
+  }
 })
 
 t.test('every patch of a page applies to the sources', async (t) => {

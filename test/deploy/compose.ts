@@ -1,13 +1,17 @@
 // docker-compose.yml matches the service, and its parts match each other.
 
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { temporaryDirectory } from 'contract-service/fixtures/directory'
+import { startDatabaseProxy } from 'contract-service/fixtures/proxy'
 import { readConfig } from 'contract-service/internal/config'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
-import { composed } from '../fixtures/compose.js'
+import { callCommand } from '../fixtures/command.js'
+import { composed, composeEnvironment } from '../fixtures/compose.js'
+import { blockOf } from '../fixtures/pages.js'
+import { createDatabase } from '../fixtures/service.js'
 
 const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8')
 
@@ -101,6 +105,44 @@ t.test(
   },
 )
 
+const quickStart = blockOf('docs/deploying.md', 'docker compose up --detach')
+const severalInstances = blockOf('docs/deploying.md', 'printf')
+const rollout = blockOf('docs/deploying.md', 'deploy/compose/rollout')
+
+// Runs a block in a folder, with a docker that tells its arguments and does nothing.
+function runBlock(cwd: string, block: string): string[] {
+  writeFileSync(path.join(cwd, 'docker'), '#!/bin/sh\necho "$@"\n', { mode: 0o755 })
+  const env = { PATH: `${cwd}:${process.env.PATH}` }
+  return execFileSync('bash', ['-euc', block], { cwd, env, encoding: 'utf8' }).trim().split('\n')
+}
+
+t.test('the first commands start the stack, and create a key by a command of the image', async (t) => {
+  const [up, ...others] = runBlock(temporaryDirectory(t), quickStart)
+  t.equal(up, 'compose up --detach --wait')
+  const { url } = await startDatabaseProxy(t, await createDatabase(t))
+  const inService = commands.flatMap(({ args }) => /^exec service (keys .+)$/.exec(args.trim())?.[1] ?? [])
+  t.strictSame(others, [`compose exec service ${inService[0]}`])
+  t.ok(inService.length > 1)
+  for (const [name, ...args] of inService.map((each) => each.split(' ')))
+    t.match(await callCommand(name as 'keys', args, { DATABASE_URL: url }), { code: 0 }, args.join(' '))
+})
+
+t.test('several instances have HAProxy before them, by variables in .env alone', async (t) => {
+  const folder = temporaryDirectory(t)
+  t.strictSame(runBlock(folder, severalInstances), ['compose up --detach --wait'])
+  const lines = readFileSync(path.join(folder, '.env'), 'utf8').trim().split('\n')
+  const env = Object.fromEntries(lines.map((line) => line.split('=')))
+  const [profile] = services.balancer?.profiles ?? []
+  t.match(env, { COMPOSE_PROFILES: profile, PORTS: '0' })
+  const config = readConfig(composeEnvironment('service', env))
+  t.strictSame([config.trustProxy, config.shutdownDelayMs], [['uniquelocal'], 7000])
+  if (without !== false) return
+  const set = { ...process.env, COMPOSE_PROJECT_NAME: undefined, ...env }
+  const args = ['compose', '--project-name', 'other', 'config', '--format', 'json']
+  const { stdout } = spawnSync('docker', args, { cwd: projectRoot, encoding: 'utf8', env: set })
+  t.match(JSON.parse(stdout), { services: { service: { deploy: { replicas: 4 } }, balancer: {} } })
+})
+
 // Prints the containers of two instances and, of all, another one.
 const listing = `'compose ps --quiet'*) printf "$OLD" ;; 'compose ps --all'*) printf 'a\\nb\\nc\\n' ;;`
 
@@ -114,7 +156,7 @@ t.test('a rollout stops the old instances in turn, once as many new ones are hea
     writeFileSync(path.join(folder, 'docker'), docker(fails), { mode: 0o755 })
     writeFileSync(path.join(folder, 'sleep'), '#!/bin/sh\n', { mode: 0o755 })
     const env = { PATH: `${folder}:${process.env.PATH}`, OLD }
-    const { status } = spawnSync(path.join(projectRoot, 'deploy/compose/rollout'), { env })
+    const { status } = spawnSync('bash', ['-euc', rollout], { cwd: projectRoot, env })
     return [status, ...readFileSync(log, 'utf8').trim().split('\n')]
   }
   const migrate = 'compose run --rm --build --no-TTY migrations'

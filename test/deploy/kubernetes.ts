@@ -9,8 +9,10 @@ import { startProcess } from 'contract-service/fixtures/process'
 import { startDatabaseProxy } from 'contract-service/fixtures/proxy'
 import { readConfig } from 'contract-service/internal/config'
 import { projectRoot } from 'contract-service/internal/lib/paths'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
+import { blockOf } from '../fixtures/pages.js'
+import { missing } from '../fixtures/programs.js'
 import { createDatabase, send } from '../fixtures/service.js'
 
 type Labels = Readonly<Record<string, string>>
@@ -174,8 +176,7 @@ t.test('the kustomization lists every manifest', async (t) => {
   for (const { metadata } of manifests) t.ok(metadata.labels['app.kubernetes.io/name'], metadata.name)
 })
 
-const kubectlIsMissing =
-  spawnSync('kubectl', ['version', '--client']).error !== undefined && 'kubectl is not installed'
+const kubectlIsMissing = missing('kubectl')
 
 t.test('an overlay names the image as the kustomization does', { skip: kubectlIsMissing }, async (t) => {
   const overlay = temporaryDirectory(t)
@@ -384,15 +385,61 @@ t.test(
   },
 )
 
-t.test('the commands of the docs apply the Deployment only after the migrations', async (t) => {
-  const [, commands = ''] = /```sh\n(migrate\(\) [^`]+)```/.exec(read('docs/deploying.md')) ?? []
+const createSecrets = blockOf('docs/deploying.md', 'kubectl create secret')
+const migrations = blockOf('docs/deploying.md', 'migrate() {')
+
+// Runs a block with another program in kubectl's place, and returns what it prints.
+async function runWith(t: Test, kubectl: string, block: string, REACHED = ''): Promise<string> {
   const folder = temporaryDirectory(t)
-  writeFileSync(path.join(folder, 'kubectl'), recorded, { mode: 0o755 })
-  const kubectl = async (reached: string) => {
-    const env = { PATH: `${folder}:${process.env.PATH}`, REACHED: reached }
-    const { stdout } = await promisify(execFile)('sh', ['-c', `${commands.trim()} || true`], { env })
-    return stdout.trim().split('\n')
+  writeFileSync(path.join(folder, 'kubectl'), kubectl, { mode: 0o755 })
+  const { PATH, HOME } = process.env
+  const env = { PATH: `${folder}:${PATH}`, HOME, REAL: PATH, REACHED }
+  return (await promisify(execFile)('sh', ['-c', block], { env, cwd: projectRoot })).stdout
+}
+
+interface Secret extends Manifest<unknown> {
+  readonly data: Readonly<Record<string, string>>
+}
+
+t.test(
+  'the secrets of the docs have what the pods read, and the service’s is without the owner’s',
+  { skip: kubectlIsMissing },
+  async (t) => {
+    const dry = '#!/bin/sh\nPATH=$REAL kubectl "$@" --dry-run=client --output=yaml || exit; echo ---\n'
+    const printed = await runWith(t, dry, `set -e\n${createSecrets}`)
+    const secrets = parseAllDocuments(printed).flatMap((each) => (each.toJS() as Secret | null) ?? [])
+    const keys = secrets.flatMap(({ metadata, data }) =>
+      Object.keys(data).map((key) => `${metadata.name} ${key}`),
+    )
+    const read = pods.flatMap(({ spec }) =>
+      spec.containers[0].env.flatMap(({ valueFrom }) => valueFrom ?? []),
+    )
+    const names = read.map(({ secretKeyRef: { name, key } }) => `${name} ${key}`)
+    t.strictSame(keys.sort(), [...new Set(names)].sort())
+    for (const { data } of secrets)
+      t.match(new URL(Buffer.from(data.DATABASE_URL ?? '', 'base64').toString()), { password: '' })
+  },
+)
+
+t.test('kubectl knows each command of the docs', { skip: kubectlIsMissing }, async (t) => {
+  const calls = (await runWith(t, recorded, `${migrations.trim()} || true`, 'failed')).trim().split('\n')
+  t.ok(calls.length >= 5)
+  for (const call of new Set(calls)) {
+    const args = [...call.split(' '), '--server=http://127.0.0.1:1'] // where nobody listens
+    const { stderr } = spawnSync('kubectl', args, { cwd: projectRoot, encoding: 'utf8' })
+    t.match(stderr, /refused/, `${call} fails for want of a cluster alone`)
   }
+})
+
+t.test('the selector of the docs picks the migrations, and not the Deployment', async (t) => {
+  const [, label = '', value] = /--selector (\S+)=(\S+)/.exec(migrations) ?? []
+  const labelled = [job, deployment].map(({ metadata }) => metadata.labels[label])
+  t.strictSame([labelled[0] === value, labelled[1] === value], [true, false])
+})
+
+t.test('the commands of the docs apply the Deployment only after the migrations', async (t) => {
+  const kubectl = async (reached: string) =>
+    (await runWith(t, recorded, `${migrations.trim()} || true`, reached)).trim().split('\n')
   const apply = 'apply -k deploy/kubernetes'
   t.equal((await kubectl('complete')).at(-1), apply)
   for (const reached of ['failed', 'neither', 'forbidden']) {

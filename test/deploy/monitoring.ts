@@ -15,9 +15,11 @@ import { apiKeys } from 'contract-service/internal/auth/api-keys'
 import { readServiceContract } from 'contract-service/internal/auth/plans'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
-import { parse } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { calm, faultOf, faults, inputOf, playMinutes } from '../fixtures/alert-plays.js'
 import { composed } from '../fixtures/compose.js'
+import { blockOf } from '../fixtures/pages.js'
+import { missing } from '../fixtures/programs.js'
 import { type Expectation, promtoolIsMissing, promtoolSays } from '../fixtures/promtool.js'
 import { createDatabase, send, startService } from '../fixtures/service.js'
 
@@ -198,7 +200,8 @@ const section =
   read(page)
     .split(/^## /m)
     .find((each) => slugOf(each.split('\n')[0] ?? '') === heading) ?? ''
-const [, functions = ''] = /```sh\n([\s\S]*?)```/.exec(section) ?? []
+const functions = blockOf('docs/operating.md', 'logs() {')
+const forOperator = blockOf('docs/operating.md', "{ printf 'apiVersion:")
 
 function slugOf(title: string): string {
   return title.toLowerCase().replaceAll(' ', '-')
@@ -220,6 +223,42 @@ t.test('each alert leads to a row of the runbook, and the row to a command', asy
 function namesOf(script: string): string[] {
   return [...script.matchAll(/^(\w+)\(\)/gm)].map(([, name = '']) => name)
 }
+
+// kubectl that keeps what it would apply, and labels what it would create.
+const dryKubectl = `#!/bin/sh
+PATH=$REAL
+case "$*" in
+'apply -f -') cat > "$OUT/applied.yaml" ;;
+'create '*) kubectl "$@" --dry-run=client --output=yaml > "$OUT/created.yaml" ;;
+'label '*) shift 3; kubectl label --local --filename "$OUT/created.yaml" --output=yaml "$@" > "$OUT/labelled.yaml" ;;
+*) exit 2 ;;
+esac
+`
+
+t.test(
+  'the block for the Prometheus operator makes a PrometheusRule of the rules, and labels the dashboard',
+  { skip: promtoolIsMissing || missing('kubectl') },
+  async (t) => {
+    const OUT = temporaryDirectory(t)
+    writeFileSync(path.join(OUT, 'kubectl'), dryKubectl, { mode: 0o755 })
+    const { PATH, HOME } = process.env
+    const env = { PATH: `${OUT}:${PATH}`, HOME, REAL: PATH, OUT }
+    execFileSync('bash', ['-euo', 'pipefail', '-c', forOperator], { env, cwd: projectRoot })
+    const made = (name: string) => readFileSync(path.join(OUT, name), 'utf8')
+    const { kind, metadata, spec } = parse(made('applied.yaml'))
+    t.match({ kind, metadata }, { kind: 'PrometheusRule', metadata: { labels: { release: String } } })
+    t.strictSame(spec, parse(read('deploy/monitoring/alerts.yaml')))
+    writeFileSync(path.join(OUT, 'rules.yaml'), stringify(spec))
+    t.match(
+      execFileSync('promtool', ['check', 'rules', 'rules.yaml'], { cwd: OUT, encoding: 'utf8' }),
+      'SUCCESS',
+    )
+    const labelled = parse(made('labelled.yaml'))
+    t.match(labelled, { metadata: { name: /./, labels: { grafana_dashboard: '1' } } })
+    t.match(forOperator, `label configmap ${labelled.metadata.name} `)
+    t.ok(JSON.parse(labelled.data['animal-store.json']).panels.length > 0)
+  },
+)
 
 t.test('the address of the runbook is absolute, and set in one place', async (t) => {
   t.match(alerts[0]?.annotations.runbook_url, /^https:\/\/[^/]+\//)

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
+import { execFile } from 'node:child_process'
 import { mock } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { clientOfKey } from 'contract-service/fixtures/clients'
 import { dataDirectory } from 'contract-service/fixtures/data-directory'
 import { runProgram, startProcess } from 'contract-service/fixtures/process'
@@ -11,7 +11,6 @@ import { fixture } from 'contract-service/fixtures/root'
 import type { Client } from 'contract-service/internal/auth/client'
 import type { ServiceContract } from 'contract-service/internal/auth/plans'
 import { OperatorError } from 'contract-service/internal/lib/operator-error'
-import { projectRoot } from 'contract-service/internal/lib/paths'
 import { type Counters, createCounters } from 'contract-service/internal/rate-limit/counters'
 import { RedisConnection } from 'contract-service/internal/rate-limit/redis-connection'
 import { freePort } from 'contract-testing/port'
@@ -21,6 +20,7 @@ import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { countBy } from '../fixtures/count.js'
+import { blockOf } from '../fixtures/pages.js'
 import { contract } from '../fixtures/service.js'
 
 const unavailable = 'redis unavailable, counting in memory'
@@ -34,8 +34,8 @@ const strict = {
   rateLimits: { ...contract.rateLimits, ban: { ...ban, rejections: 1, withinSeconds: 60 } },
 }
 
-const operating = readFileSync(path.join(projectRoot, 'docs/operating.md'), 'utf8')
-const documentedRole = /^ACL SETUSER .+/m.exec(operating)?.[0].split(' ') ?? []
+const setUser = blockOf('docs/operating.md', 'redis-cli ACL SETUSER').trim()
+const documentedRole = setUser.replaceAll("'", '').split(' ').slice(1)
 
 t.test('startup', { skip: redisIsMissing }, async (t) => {
   const redis = await startRedis(t, '--requirepass', 'open sesame')
@@ -142,7 +142,8 @@ t.test('startup', { skip: redisIsMissing }, async (t) => {
   t.test('works with the minimal role in docs/operating.md', async (t) => {
     const { port, url } = await startRedis(t)
     const cli = (...args: string[]) => redisCli('-p', `${port}`, ...args)
-    t.equal(await cli(...documentedRole), 'OK\n')
+    const pasted = setUser.replace('redis-cli', `redis-cli -p ${port}`)
+    t.equal((await promisify(execFile)('bash', ['-euc', pasted])).stdout, 'OK\n')
     const { counters, log } = await startInstance(t, url.replace('//', '//animal-store:secret@'), strict)
     const client = clientOfKey('1', 2)
     for (const isAdmitted of [true, true, false]) t.match(await counters.count(client), { isAdmitted })

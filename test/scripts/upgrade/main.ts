@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { silent } from 'contract-service/fixtures/cluster'
 import { copyDataDirectory, dataDirectory } from 'contract-service/fixtures/data-directory'
@@ -8,10 +8,19 @@ import { temporaryDirectory } from 'contract-service/fixtures/directory'
 import { runProgram, startProcess } from 'contract-service/fixtures/process'
 import { connect } from 'contract-service/internal/database/connect'
 import { startEmbedded } from 'contract-service/internal/database/embedded/embedded-server'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import { installBinaries } from 'contract-service/tools/upgrade/install'
 import t from 'tap'
 import { ampleTerms } from '../../fixtures/facts.js'
+import { blockOf } from '../../fixtures/pages.js'
 import { send, testConfig } from '../../fixtures/service.js'
+
+t.test('the command of the docs moves the data', async (t) => {
+  const [, script = ''] =
+    / (\w+)$/.exec(blockOf('docs/postgresql.md', 'npm run --silent upgrade').trim()) ?? []
+  const { scripts } = JSON.parse(readFileSync(path.join(projectRoot, 'package.json'), 'utf8'))
+  t.equal(scripts[script], 'exec contract-service upgrade', 'which the tests below run')
+})
 
 // Runs the upgrade with this environment's npm and proxy settings.
 const upgrade = (dataDir: string) => {
