@@ -9,6 +9,7 @@ import { startProcess } from 'contract-service/fixtures/process'
 import { startDatabaseProxy } from 'contract-service/fixtures/proxy'
 import { readConfig } from 'contract-service/internal/config'
 import { projectRoot } from 'contract-service/internal/lib/paths'
+import { until } from 'contract-testing/until'
 import t, { type Test } from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { blockOf } from '../fixtures/pages.js'
@@ -465,6 +466,6 @@ t.test('a service starts with the environment of the Deployment, and responds to
   const { port } = await service.logged('metrics server listening')
   const { startupProbe, livenessProbe, readinessProbe } = container
   for (const { httpGet } of [startupProbe, livenessProbe, readinessProbe])
-    t.equal((await send(`http://127.0.0.1:${port}${httpGet.path}`)).status, 200, httpGet.path)
+    await until(async () => (await send(`http://127.0.0.1:${port}${httpGet.path}`)).status === 200)
   t.match(await service.stop(), { code: 0 })
 })
