@@ -201,7 +201,7 @@ const section =
     .split(/^## /m)
     .find((each) => slugOf(each.split('\n')[0] ?? '') === heading) ?? ''
 const functions = blockOf('docs/operating.md', 'logs() {')
-const forOperator = blockOf('docs/operating.md', "{ printf 'apiVersion:")
+const forOperator = blockOf('docs/operating.md', '{ printf')
 
 function slugOf(title: string): string {
   return title.toLowerCase().replaceAll(' ', '-')
