@@ -42,7 +42,7 @@ export interface Bounds {
   readonly stopMs: number
 }
 
-/** The guarantees of docs/faults.md, on an otherwise idle machine. */
+/** The guarantees of docs/measurements.md, on an otherwise idle machine. */
 export const documentedBounds: Bounds = {
   responseMs: 2_000,
   refusedMs: 1_000,

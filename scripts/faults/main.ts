@@ -1,4 +1,4 @@
-// Injects faults into real processes under load, and checks the guarantees of docs/faults.md.
+// Injects faults into real processes under load, and checks the guarantees of docs/measurements.md.
 
 import { parseArgs } from 'node:util'
 import { print } from 'contract-engine/lib/terminal'

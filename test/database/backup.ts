@@ -1,4 +1,4 @@
-// The backup and restore commands of docs/postgresql.md, with the binaries of an installed PostgreSQL.
+// The backup and restore commands of docs/operating.md, with the binaries of an installed PostgreSQL.
 
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -15,9 +15,9 @@ import { postgresIsMissing, programs, startPostgres } from '../fixtures/postgres
 import { send } from '../fixtures/service.js'
 
 const run = promisify(execFile)
-const dump = blockOf('docs/postgresql.md', 'pg_dump')
-const restore = blockOf('docs/postgresql.md', 'psql --quiet')
-const copy = blockOf('docs/postgresql.md', 'cp -a')
+const dump = blockOf('docs/operating.md', 'pg_dump')
+const restore = blockOf('docs/operating.md', 'psql --quiet')
+const copy = blockOf('docs/operating.md', 'cp -a')
 
 // Runs a block of the page, adapted to the test's directories.
 async function paste(text: string, cwd: string, env: Record<string, string>): Promise<void> {

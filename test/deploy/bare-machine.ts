@@ -20,8 +20,8 @@ import { missing } from '../fixtures/programs.js'
 import { createDatabase, send } from '../fixtures/service.js'
 
 const bareMachine = blockOf('docs/deploying.md', 'export SERVICE_DATABASE_URL')
-const scram = blockOf('docs/postgresql.md', 'export SERVICE_PASSWORD')
-const rotation = blockOf('docs/postgresql.md', 'docker compose exec database')
+const scram = blockOf('docs/deploying.md', 'export SERVICE_PASSWORD')
+const rotation = blockOf('docs/operating.md', 'docker compose exec database')
 
 const { PATH = '', HOME = '' } = process.env
 
@@ -78,7 +78,7 @@ t.test(
 // Each statement that a page names in a line, as the role that may: `N` is a number of the operator's.
 async function statementsRun(t: Test, roles: Record<'owner' | 'service', string>): Promise<void> {
   const statement = /`psql -c '(.+?)'`|`((?:select|show|alter) [^`…]+)`/g
-  const found = ['docs/operating.md', 'docs/postgresql.md'].flatMap((page) =>
+  const found = ['docs/deploying.md', 'docs/operating.md'].flatMap((page) =>
     [...readPage(page).matchAll(statement)].map(([, quoted, bare = '']) => quoted ?? bare),
   )
   t.ok(found.length >= 9, `${found.length} statements`)

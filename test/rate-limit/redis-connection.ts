@@ -34,7 +34,7 @@ const strict = {
   rateLimits: { ...contract.rateLimits, ban: { ...ban, rejections: 1, withinSeconds: 60 } },
 }
 
-const setUser = blockOf('docs/operating.md', 'redis-cli ACL SETUSER').trim()
+const setUser = blockOf('docs/deploying.md', 'redis-cli ACL SETUSER').trim()
 const documentedRole = setUser.replaceAll("'", '').split(' ').slice(1)
 
 t.test('startup', { skip: redisIsMissing }, async (t) => {
@@ -139,7 +139,7 @@ t.test('startup', { skip: redisIsMissing }, async (t) => {
     await service.stop()
   })
 
-  t.test('works with the minimal role in docs/operating.md', async (t) => {
+  t.test('works with the minimal role in docs/deploying.md', async (t) => {
     const { port, url } = await startRedis(t)
     const cli = (...args: string[]) => redisCli('-p', `${port}`, ...args)
     const pasted = setUser.replace('redis-cli', `redis-cli -p ${port}`)
@@ -338,7 +338,7 @@ t.test('a cluster', { skip: redisIsMissing }, async (t) => {
     },
   )
 
-  t.test('works with the minimal role in docs/operating.md', async (t) => {
+  t.test('works with the minimal role in docs/deploying.md', async (t) => {
     for (const { port } of servers) await redisCli('-p', `${port}`, ...documentedRole, '+cluster|slots')
     const { counters, log } = await startInstance(t, url.replace('//', '//animal-store:secret@'))
     const clients = ['one', 'two', 'three', 'four', 'five'].map((keyId) => clientOfKey(keyId))

@@ -17,7 +17,7 @@ import { send, testConfig } from '../../fixtures/service.js'
 
 t.test('the command of the docs moves the data', async (t) => {
   const [, script = ''] =
-    / (\w+)$/.exec(blockOf('docs/postgresql.md', 'npm run --silent upgrade').trim()) ?? []
+    / (\w+)$/.exec(blockOf('docs/operating.md', 'npm run --silent upgrade').trim()) ?? []
   const { scripts } = JSON.parse(readFileSync(path.join(projectRoot, 'package.json'), 'utf8'))
   t.equal(scripts[script], 'exec contract-service upgrade', 'which the tests below run')
 })

@@ -69,7 +69,7 @@ function checkVersion(dataVersion: string, version: string, directory: string): 
   throw new OperatorError(
     `The data in ${directory} is of PostgreSQL ${dataVersion}. This version of the service contains ` +
       `PostgreSQL ${version}, which cannot read it. Nothing was changed.\n` +
-      'Move the data with `npm run upgrade`, which keeps the old: docs/postgresql.md, ' +
+      'Move the data with `npm run upgrade`, which keeps the old: docs/operating.md, ' +
       `"PostgreSQL major upgrades". ${elsewhere}`,
   )
 }

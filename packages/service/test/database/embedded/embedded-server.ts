@@ -305,7 +305,7 @@ t.test('data of another major version is rejected with advice, and left unchange
     await t.rejects(startEmbedded(dataDir, silent), {
       name: 'OperatorError',
       message: new RegExp(
-        `is of PostgreSQL ${other}\\..* contains PostgreSQL ${own},[\\s\\S]*npm run upgrade.*docs/postgresql\\.md`,
+        `is of PostgreSQL ${other}\\..* contains PostgreSQL ${own},[\\s\\S]*npm run upgrade.*docs/operating\\.md`,
       ),
     })
   }
