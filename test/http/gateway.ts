@@ -11,7 +11,7 @@ import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { createClient } from '../../src/client/index.js'
 import { prefix } from '../fixtures/facts.js'
-import { forwarded, nginxIsMissing, startGateway } from '../fixtures/gateway.js'
+import { directivesOf, forwarded, nginxIsMissing, startGateway } from '../fixtures/gateway.js'
 import { type Service, send, startService } from '../fixtures/service.js'
 
 const names = ['Rex', 'Ada', 'Bo']
@@ -101,11 +101,7 @@ t.test('behind HAProxy, which strips a prefix and says so', { skip: haproxyIsMis
     ...['mode http', 'timeout connect 5s', 'timeout client 60s', 'timeout server 60s'],
     'listen gateway',
     `bind 127.0.0.1:${port}`,
-    // The lines of docs/deploying.md.
-    'http-request set-header X-Forwarded-Proto %[ssl_fc,iif(https,http)]',
-    'http-request del-header X-Forwarded-Host',
-    'http-request replace-path /store(/.*) \\1',
-    'http-request set-header X-Forwarded-Prefix /store',
+    ...directivesOf('HAProxy'),
     `server service ${new URL(service.origin).host}`,
   ]
   await writeFile(file, `${lines.join('\n')}\n`)
