@@ -87,7 +87,7 @@ async function tryStack(t: Test, run: Run, copy: string) {
     })
 
   await t.test('passwords are changed as the page says, also from another shell', async (t) => {
-    await page('docs/postgresql.md', 'alter role animal_store password')
+    await page('docs/operating.md', 'alter role animal_store password')
     set('SERVICE_PASSWORD=other')
     await up()
     t.ok(await isReady(await originOf('service')))
