@@ -1,5 +1,5 @@
-// The typed client of the contract: `import { createClient } from './index.js'`. It uses code generated from
-// the contract, and no code of the server.
+// The typed client of the contract: `import { createClient } from './index.js'`. It shares code generated from
+// the contract with the server, and nothing else.
 
 import {
   ApiError as AnyApiError,
@@ -35,12 +35,15 @@ export type { ErrorBody, ErrorCode } from './errors.js'
 // The contract's schemas, by name.
 export type * from './types.js'
 
-/** A code of the contract or of the client, or one added to the contract later. */
+/**
+ * An error code of the contract or of the client. `string` leaves room for codes that the contract adds
+ * later.
+ */
 export type ApiErrorCode = ErrorCode | ClientErrorCode | (string & {})
 
 /**
- * Why a call failed. A call rejects with no other error, unless the request cannot be written (a header with
- * a line break).
+ * Why a call failed. A call rejects with no other error, except for a request that cannot be written, such as
+ * a header with a line break.
  */
 export type ApiError = AnyApiError & { readonly code: ApiErrorCode }
 export const ApiError: new (...args: ConstructorParameters<typeof AnyApiError>) => ApiError = AnyApiError
@@ -57,11 +60,11 @@ export type OperationId = keyof Calls
 /** The request of an operation: its parameters by location, and its body. An int64 is a bigint. */
 export type CallRequest<Id extends OperationId> = NonNullable<Parameters<Calls[Id]>[0]>
 
-/** The body of an operation's successful response; of one that returns a stream, see CallItem. */
+/** The body of an operation's successful response. For an operation that returns a stream, see CallItem. */
 export type CallData<Id extends OperationId> =
   ReturnType<Calls[Id]> extends Promise<CallResult<infer Data>> ? Data : never
 
-/** An item of an operation that returns a stream, and nothing else. */
+/** An item of the stream that an operation returns. */
 export type CallItem<Id extends OperationId> =
   ReturnType<Calls[Id]> extends ItemStream<infer Item> ? Item : never
 
@@ -102,9 +105,9 @@ export interface Client extends Calls {
 }
 
 /**
- * Creates a client. After 408, 429, 500, 502, 503, 504, a timeout or a lost connection a call waits for
- * `Retry-After`, or with exponential backoff and jitter, and retries, unless a repetition could take effect
- * twice.
+ * Creates a client. Its calls retry after 408, 429, 500, 502, 503, 504, a timeout or a lost connection,
+ * unless a repetition could take effect twice. They wait for `Retry-After`, or back off exponentially with
+ * jitter.
  * @throws {TypeError} if an option is unknown or invalid: a `baseUrl` that is no http or https URL, a
  * credential that cannot be sent, a duration that is not a number
  */
@@ -114,8 +117,8 @@ export function createClient(options: ClientOptions): Client {
 }
 
 /**
- * Whether an error is a response that the contract declares for an operation: of a declared status and media
- * type, with the fields that its body always has. Its `status` then tells the type of its `body`.
+ * True if an error is a response that the contract declares for an operation: its status and media type are
+ * declared, and its body has all required fields. TypeScript then narrows `body` by `status`.
  */
 export function isErrorOf<Id extends OperationId>(error: unknown, operation: Id): error is ErrorOf<Id> {
   return isErrorOfOperation(table, error, operation)
@@ -124,8 +127,8 @@ export function isErrorOf<Id extends OperationId>(error: unknown, operation: Id)
 type Schemas = components['schemas']
 
 /**
- * Like `JSON.parse`, but exact. With the name of a schema, each int64 is a bigint, as in a response. Where no
- * schema describes it, an integer is a bigint if a number would round it.
+ * Like `JSON.parse`, but exact. With the name of a schema, each int64 becomes a bigint, as in a response.
+ * Other integers become a bigint only if a number would round them.
  * @throws {SyntaxError} if the text is not JSON
  */
 export function parse<Name extends string & keyof Schemas>(text: string, schema: Name): Schemas[Name]

@@ -281,7 +281,7 @@ t.test('a connection', async (t) => {
     const running = await admin`select from pg_stat_activity where pid = ${pid} and state = 'active'`
     t.equal(running.length, 0, 'none goes on behind its answer')
     await held.release()
-    t.ok((await pidOf(pool.sql)) > 0, 'the next is served')
+    t.ok((await untilServed(pool.sql)) > 0, 'the next is served')
   })
 
   t.test('fails a probe where all statements fail, however many errors arrive', async (t) => {
