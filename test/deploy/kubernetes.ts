@@ -347,7 +347,7 @@ t.test('a pod requests as much memory as an instance was measured to use', async
 
 // Node limits its heap to half of a container's memory.
 t.test('what the bodies in flight may be parsed to fits into half of a pod’s memory', async (t) => {
-  const times = Number(/at most (\d+) times \(a list/.exec(read('docs/deploying.md'))?.[1])
+  const times = Number(/at\s+most\s+(\d+)\s+times\s+\(a\s+list/.exec(read('docs/deploying.md'))?.[1])
   const bytes = Number(container.env.find(({ name }) => name === 'BODIES_MAX_BYTES')?.value)
   const half = (Number.parseInt(container.resources.limits.memory, 10) * 2 ** 20) / 2
   t.ok(times * bytes < half, `${times} times ${bytes}`)
