@@ -357,8 +357,8 @@ async function startEngine(
   const addresses: string[] = [] // what the engine's DNS knows
   const scaleTo = async (count: number) => {
     for (const place of places.slice(containers.size, count)) {
+      addresses.push(place.host) // as Docker's, before it listens
       containers.set(place.host, await startAt(place))
-      addresses.push(place.host)
     }
   }
   const commands: readonly [RegExp, (argument: string) => unknown][] = [
