@@ -107,6 +107,7 @@ async function tryStack(t: Test, run: Run, copy: string) {
     const { calls, lost } = await load.done
     t.notSame(await compose('images', '--quiet', 'service'), before, 'it runs the new code')
     t.strictSame(lost, [])
+    t.comment(`${calls} requests`)
     t.ok(calls > 100)
   })
 }
