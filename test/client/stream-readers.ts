@@ -226,11 +226,15 @@ async function* toysFrom(begin: number, last: number) {
 /** Reads up to the thirteenth item. Resolves with the ids that it got. */
 type ReadCut = (origin: string, cut: number) => Promise<readonly (string | undefined)[]>
 
-/** @param headStep the number of bytes between two cuts in the head */
+/**
+ * @param headStep the number of bytes between two cuts in the head
+ * @param mayDrop true for a reader that may lose the last bytes that arrived before a cut, as Chromium does on a
+ * busy machine: it then goes on from an earlier event, or begins anew
+ */
 async function playCuts(
   t: Test,
   read: ReadCut,
-  { atOnce = Number.POSITIVE_INFINITY, headStep = 1 } = {},
+  { atOnce = Number.POSITIVE_INFINITY, headStep = 1, mayDrop = false } = {},
 ): Promise<void> {
   const { origin, readers } = await startCutFeed(t)
   const whole = 1_000_000
@@ -254,10 +258,14 @@ async function playCuts(
   let begun = 0
   for (const cut of cuts) {
     const { passed, asked } = readers.get(cut) ?? { passed: '', asked: [] }
-    const hasBegun = passed.includes('id: 10\nretry: 10\n\n')
+    const passedIds = ['id: 10\nretry: 10\n\n', 'data: {"id":11}\n\n'].filter((each) => passed.includes(each))
+    const from = asked.at(-1)
+    const last = [undefined, '10', '11'].slice(0, passedIds.length + 1)
+    const hasBegun = mayDrop ? from !== undefined : passedIds.length > 0
     if (hasBegun) begun++
-    const last = passed.includes('data: {"id":11}\n\n') ? '11' : '10'
-    t.equal(asked.at(-1), hasBegun ? last : undefined, `cut behind ${JSON.stringify(passed.slice(-20))}`)
+    const title = `cut behind ${JSON.stringify(passed.slice(-20))}`
+    if (mayDrop) t.ok(last.includes(from), title)
+    else t.equal(from, last.at(-1), title)
     t.strictSame(found.get(cut), hasBegun ? ['11', '12', '13'] : ['13'])
   }
   t.ok(begun > 30 / bodyStep, 'most of what is behind the head')
@@ -306,7 +314,7 @@ t.test('an EventSource, cut at any byte, misses nothing behind', { skip: browser
         })
       })`)
     },
-    { atOnce: 4, headStep: 100 }, // a browser has six connections to a server, and waits 3 s without `retry`
+    { atOnce: 4, headStep: 100, mayDrop: true }, // a browser has six connections to a server, and waits 3 s without `retry`
   )
 })
 

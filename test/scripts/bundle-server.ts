@@ -127,7 +127,8 @@ t.test('an installation without sources and with few packages serves all', async
   }
   const { service, origin } = await start(
     t,
-    { METRICS_PORT: '0', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' },
+    // Compressing Scalar takes a busy machine longer than the default.
+    { METRICS_PORT: '0', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', HANDLER_TIMEOUT_MS: '100000' },
     root,
   )
   for (const place of [

@@ -94,7 +94,14 @@ t.test('a statement that is given up is cancelled over TLS, too', async (t) => {
       select from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`
     return asleep.length === 0
   })
-  t.match(await pools.writes.sql`select 1 as one`, [{ one: 1 }], 'the next is served')
+  // Until a trial has shown that commits work again, statements may be rejected.
+  await until(() =>
+    pools.writes.sql`select 1`.then(
+      () => true,
+      () => false,
+    ),
+  )
+  t.pass('the next is served')
 })
 
 const cases: [
@@ -231,6 +238,8 @@ async function startRenewed(t: Test) {
   const { pools, close } = await connect({ ...testConfig(), databaseUrl }, silent)
   t.teardown(() => close())
   const reconnect = async () => {
+    // An attempt that was overtaken on a busy machine would bring a connection with the files of before.
+    await until(() => pools.writes.counts.opening === 0)
     pools.writes.retireAll()
     await pools.writes.sql`select 1`
   }
