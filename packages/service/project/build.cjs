@@ -32,9 +32,10 @@ async function buildProject(root, buildPackages = () => 0) {
   return bundleAll(root)
 }
 
-// Announces a build only once, and only if there is something to do, because it takes a few seconds.
+// Announces a build to whoever waits for `npm start`: only once, and only if there is something to do. The
+// output of other scripts belongs to what they run.
 function announcer() {
-  let isAnnounced = false
+  let isAnnounced = process.env.npm_lifecycle_event !== 'prestart'
   return () => {
     if (!isAnnounced) console.error('Building the service …')
     isAnnounced = true
