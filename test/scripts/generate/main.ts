@@ -109,7 +109,7 @@ t.test('the compiler reports exactly what an edit leaves to do', async (t) => {
 
 async function addOperation(t: Test, copy: string): Promise<void> {
   edit(copy, 'openapi.yaml', 'components:\n', listToys)
-  edit(copy, 'src/handlers/getPet.ts', '/** One animal', '/** My own words. One animal')
+  edit(copy, 'src/handlers/getPet.ts', '/** Returns one animal', '/** My own words. Returns one animal')
   const mine = readFileSync(path.join(copy, 'src/handlers/getPet.ts'), 'utf8')
   t.strictSame(await found(copy), [
     ...['types.ts', 'operations.ts', 'handlers.ts', 'client.ts', 'openapi.yaml'].map((name) => {
