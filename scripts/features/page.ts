@@ -5,9 +5,9 @@ import type { Feature } from 'contract-testing/features'
 const head = `# OpenAPI, feature by feature
 
 For authors of contracts: what the engine supports of [OpenAPI 3.0](https://spec.openapis.org/oas/v3.0.4),
-[3.1](https://spec.openapis.org/oas/v3.1.1), [3.2](https://spec.openapis.org/oas/v3.2.0) and JSON Schema 2020-12,
-and what \`npm run generate\` refuses. A refusal names the place in the contract and, where there is one, another
-way to write it.
+[3.1](https://spec.openapis.org/oas/v3.1.1), [3.2](https://spec.openapis.org/oas/v3.2.0) and JSON Schema
+2020-12, and what \`npm run generate\` refuses. A refusal names the place in the contract and, where there is
+one, another way to write it.
 
 If an operation has no handler yet, the engine only warns of what it cannot read or write there, and responds
 with 501. [Values](values.md) says how the server reads and writes what it supports.
