@@ -22,8 +22,9 @@ async function buildProject(root, buildPackages = () => 0) {
     else console.error(`${problem}, and there is no build in dist/.\nRun: npm ci --include=${missing.option}`)
     return isBuilt ? compileContract(root) : 1
   }
-  const announce = announcer()
-  if (!isBuilt || isOutdated(root)) announce()
+  // Of other scripts than `npm start`, the output belongs to what they run.
+  const announce = process.env.npm_lifecycle_event === 'prestart' ? announcer() : undefined
+  if (announce && (!isBuilt || isOutdated(root))) announce()
   if (!isBuilt) rmSync(path.join(root, 'dist/.tsbuildinfo'), { force: true }) // of a build that was deleted
   const status = buildPackages(announce) || compile(root)
   if (status !== 0) return explained(root, status)
@@ -32,10 +33,9 @@ async function buildProject(root, buildPackages = () => 0) {
   return bundleAll(root)
 }
 
-// Announces a build to whoever waits for `npm start`: only once, and only if there is something to do. The
-// output of other scripts belongs to what they run.
+// Returns a function that announces a build to whoever waits for it, only once.
 function announcer() {
-  let isAnnounced = process.env.npm_lifecycle_event !== 'prestart'
+  let isAnnounced = false
   return () => {
     if (!isAnnounced) console.error('Building the service …')
     isAnnounced = true
