@@ -167,7 +167,7 @@ t.test('types of requests by their schemas', async (t) => {
       responses: { 204: { description: 'Done.' } },
     }
     const value = (literal: string) => `{ const value: Operations['send']['request']['body'] = ${literal} }\n`
-    const use = `${value(right)}// @ts-expect-error\n${value(wrong)}export {}\n`
+    const use = `${value(right)}// @ts-expect-error: not a value of the schema\n${value(wrong)}export {}\n`
     await write(folder, `row${i}`, { paths: { '/e': { post } }, components: { schemas } }, use)
   }
   const found = typeErrors(
