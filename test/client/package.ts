@@ -17,6 +17,7 @@ import { problemsOf } from '../../scripts/package/compile.js'
 import { createClient } from '../../src/client/index.js'
 import { browserIsMissing, openPage } from '../fixtures/browser.js'
 import { deprecationWarning } from '../fixtures/facts.js'
+import { fencesOf } from '../fixtures/pages.js'
 import { pack, startRegistry } from '../fixtures/registry.js'
 import { startService } from '../fixtures/service.js'
 import { printedBy } from '../fixtures/type-compilers.js'
@@ -127,8 +128,8 @@ for (const [title, program, ...args] of runtimes) {
 
 t.test('the block of its page runs as printed', async (t) => {
   const { base, key } = await startService(t)
-  const [, block = ''] = /^```js\n([\s\S]*?)^```$/m.exec(readme) ?? []
-  const text = block.replace('https://api.example.com/v1', base).replace('…', key)
+  const [block] = fencesOf(readme).filter(({ language }) => language === 'js')
+  const text = `${block?.text}`.replace('https://api.example.com/v1', base).replace('…', key)
   writeFileSync(path.join(folder, 'page.mjs'), text)
   const { stdout } = await run(process.execPath, ['page.mjs'], { cwd: folder })
   t.match(stdout, /^1n Ada\nbody\.name must [^\n]+\n$/)

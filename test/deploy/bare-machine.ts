@@ -25,7 +25,7 @@ const rotation = blockOf('docs/operating.md', 'docker compose exec database')
 
 const { PATH = '', HOME = '' } = process.env
 
-const psqlIsMissing = missing('psql')
+const psqlIsMissing = missing('psql', 'postgresql-client')
 
 // Starts a pasted block; the end of the test kills what it left.
 function start(t: Test, block: string, env: Record<string, string>, cwd = projectRoot) {

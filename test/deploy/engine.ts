@@ -14,15 +14,7 @@ import {
   standIn,
   startEngine,
 } from '../fixtures/engine.js'
-import { blocksOf } from '../fixtures/pages.js'
-
-// The block of a page that has a command, without the mark of a comment behind a line.
-function blockOf(page: string, command: string): string {
-  const blocks = blocksOf(readFileSync(path.join(projectRoot, page), 'utf8'))
-  const [block] = blocks.filter(({ text }) => text.includes(command))
-  if (block === undefined) throw new Error(`${page} has no block with ${command}`)
-  return block.text
-}
+import { blockOf } from '../fixtures/pages.js'
 
 const isReady = async (origin: string) => {
   const signal = AbortSignal.timeout(10_000)
@@ -55,7 +47,7 @@ async function tryStack(t: Test, run: Run, copy: string) {
       throw new Error(`${stderr}\n${await compose('logs', '--tail', '5')}`)
     })
   const exec = (name: string, ...command: string[]) => compose('exec', '--no-TTY', name, ...command)
-  const page = (page: string, command: string) => run('bash', ['-ec', blockOf(page, command)], copy)
+  const paste = (block: string) => run('bash', ['-ec', block], copy)
   const originOf = async (name: string) => `http://${(await compose('port', name, '3000')).trim()}`
   const set = (...lines: string[]) => appendFileSync(path.join(copy, '.env'), `${lines.join('\n')}\n`)
   const restarts = async () => {
@@ -87,7 +79,7 @@ async function tryStack(t: Test, run: Run, copy: string) {
     })
 
   await t.test('passwords are changed as the page says, also from another shell', async (t) => {
-    await page('docs/operating.md', 'alter role animal_store password')
+    await paste(blockOf('docs/operating.md', 'docker compose exec database'))
     set('SERVICE_PASSWORD=other')
     await up()
     t.ok(await isReady(await originOf('service')))
@@ -169,7 +161,7 @@ async function tryUnits(t: Test, run: Run) {
       s/^SERVICE_PASSWORD=.*/SERVICE_PASSWORD='a\\"\\$b'/" /etc/animal-store/*.env
       sed -i "s/^PGPASSWORD=.*/PGPASSWORD=\\"it's\\"/" /etc/animal-store/migrations.env
       sed -i "s/^PGPASSWORD=.*/PGPASSWORD='a\\"\\$b'/" /etc/animal-store/service.env`
-    const block = blockOf('docs/deploying.md', 'install -d -m 700 /etc/animal-store')
+    const block = blockOf('docs/deploying.md', 'install -d')
     await shell(block.replace(/^install -m 644/m, `${settings}\n$&`))
     t.equal(await shell('systemd-analyze verify animal-store@3001.service animal-store.target'), '')
     for (const port of [3001, 3002, 3003, 3004])
@@ -178,7 +170,7 @@ async function tryUnits(t: Test, run: Run) {
 
   await t.test('the block for a new version replaces each instance', async (t) => {
     const before = await show(3004, 'MainPID')
-    await shell(blockOf('docs/deploying.md', 'systemctl restart animal-store-migrations &&'))
+    await shell(blockOf('docs/deploying.md', 'install -m 644'))
     t.not(await show(3004, 'MainPID'), before)
     t.equal(await show(3004, 'ActiveState'), 'active')
   })

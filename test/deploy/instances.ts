@@ -1,7 +1,7 @@
 // Several instances, with the files of deploy/ for a machine of several cores: quotas are exact over all of
 // them, and an instance can be replaced, or killed, without a failed request.
 
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import dgram from 'node:dgram'
 import { once } from 'node:events'
@@ -21,16 +21,15 @@ import { kill } from 'contract-service/tools/lib/child'
 import { freePort } from 'contract-testing/port'
 import { until } from 'contract-testing/until'
 import t, { type Test } from 'tap'
+import { missing } from '../fixtures/programs.js'
 import { type Answer, contract, createDatabase, send } from '../fixtures/service.js'
 
 const run = promisify(execFile)
 const folder = path.join(projectRoot, 'deploy')
 const read = (file: string) => readFileSync(path.join(folder, file), 'utf8')
 
-const missing = (program: string, ...args: string[]) =>
-  spawnSync(program, args).error !== undefined && `no ${program} in PATH: apt-get install ${program}`
-const haproxyIsMissing = missing('haproxy', '-v')
-const nginxIsMissing = missing('nginx', '-v')
+const haproxyIsMissing = missing('haproxy')
+const nginxIsMissing = missing('nginx')
 
 // A unit's or an environment file's variables.
 function variablesOf(file: string): Record<string, string> {

@@ -177,7 +177,7 @@ t.test('the kustomization lists every manifest', async (t) => {
   for (const { metadata } of manifests) t.ok(metadata.labels['app.kubernetes.io/name'], metadata.name)
 })
 
-const kubectlIsMissing = missing('kubectl')
+const kubectlIsMissing = missing('kubectl', 'kubernetes-client')
 
 t.test('an overlay names the image as the kustomization does', { skip: kubectlIsMissing }, async (t) => {
   const overlay = temporaryDirectory(t)

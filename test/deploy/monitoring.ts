@@ -237,7 +237,7 @@ esac
 
 t.test(
   'the block for the Prometheus operator makes a PrometheusRule of the rules, and labels the dashboard',
-  { skip: promtoolIsMissing || missing('kubectl') },
+  { skip: promtoolIsMissing || missing('kubectl', 'kubernetes-client') },
   async (t) => {
     const OUT = temporaryDirectory(t)
     writeFileSync(path.join(OUT, 'kubectl'), dryKubectl, { mode: 0o755 })

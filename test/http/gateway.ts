@@ -1,6 +1,6 @@
 // The service behind gateways whose path prefix it does not know: callers can follow its links.
 
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { temporaryDirectory } from 'contract-service/fixtures/directory'
@@ -12,6 +12,7 @@ import { parse } from 'yaml'
 import { createClient } from '../../src/client/index.js'
 import { prefix } from '../fixtures/facts.js'
 import { directivesOf, forwarded, nginxIsMissing, startGateway } from '../fixtures/gateway.js'
+import { missing } from '../fixtures/programs.js'
 import { type Service, send, startService } from '../fixtures/service.js'
 
 const names = ['Rex', 'Ada', 'Bo']
@@ -93,8 +94,7 @@ t.test('behind nginx with its defaults', { skip: nginxIsMissing }, async (t) => 
   })
 })
 
-const haproxyIsMissing =
-  spawnSync('haproxy', ['-v']).error !== undefined && 'no haproxy in PATH: apt-get install haproxy'
+const haproxyIsMissing = missing('haproxy')
 
 t.test('behind HAProxy, which strips a prefix and says so', { skip: haproxyIsMissing }, async (t) => {
   const service = await startService(t, { env: { TRUST_PROXY: 'loopback' } })

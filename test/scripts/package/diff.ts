@@ -10,6 +10,7 @@ import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
 import { parse } from 'yaml'
 import { importedPackages } from '../../fixtures/imported-packages.js'
+import { fencesOf } from '../../fixtures/pages.js'
 import { pack, startRegistry } from '../../fixtures/registry.js'
 import { printedBy } from '../../fixtures/type-compilers.js'
 
@@ -17,7 +18,7 @@ const run = promisify(execFile)
 
 const built = path.join(projectRoot, 'packages/diff')
 const page = readFileSync(path.join(built, 'README.md'), 'utf8')
-const blocks = [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, , text = '']) => text)
+const blocks = fencesOf(page).map(({ text }) => text)
 const [install = '', old = '', compare = '', shown = '', workflow = '', pipeline = '', json = ''] = blocks
 
 // The contract of the page, committed as GitHub's checkout has it.

@@ -18,6 +18,7 @@ import t, { type Test } from 'tap'
 import ts from 'typescript'
 import { problemsOf } from '../../../scripts/package/compile.js'
 import { importedPackages } from '../../fixtures/imported-packages.js'
+import { type Fence, fencesOf } from '../../fixtures/pages.js'
 import { pack, startRegistry } from '../../fixtures/registry.js'
 import { printedBy } from '../../fixtures/type-compilers.js'
 
@@ -220,18 +221,15 @@ t.test('a part of a file has lines of those that are run', (t) => {
   t.end()
 })
 
-interface Block {
-  readonly language: string
-  readonly text: string
+interface Block extends Fence {
   /** The name of a file, with which its text begins; a command has none, and neither has a part of a file. */
   readonly file: string | undefined
 }
 
 function blocksOf(page: string): Block[] {
-  const found = page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)
-  return [...found].map(([, language = '', text = '']) => {
-    const [, name] = /^(?:#|\/\/) (\S+)\n/.exec(text) ?? []
-    return { language, text, file: language === 'sh' ? undefined : name }
+  return fencesOf(page).map((fence) => {
+    const [, name] = /^(?:#|\/\/) (\S+)\n/.exec(fence.text) ?? []
+    return { ...fence, file: fence.language === 'sh' ? undefined : name }
   })
 }
 
